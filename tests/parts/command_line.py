@@ -9,16 +9,16 @@ import asyncio
 import json
 import os
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from openclaw.config.load import Config, load_config
 from openclaw.config.paths import Paths
-from parts import stdio_server
+from parts import loaded, stdio_server
 from parts.executable import python_program
 
-PROGRAM = (sys.executable, "-m", "openclaw")
+PROGRAM = loaded.PROGRAM
+Done = loaded.Ran
 
 
 def parts_server(*options: str, **entry: Any) -> dict[str, Any]:
@@ -40,13 +40,6 @@ def browser(folder: Path) -> str:
     """A program that opens the address it is given, says yes to everything and follows every redirect."""
     fetch = "import sys, urllib.request\nurllib.request.urlopen(sys.argv[1]).read()"
     return str(python_program(folder / "browser", fetch))
-
-
-@dataclass(frozen=True)
-class Done:
-    code: int
-    out: str
-    err: str
 
 
 class Home:
@@ -80,23 +73,7 @@ class Home:
 
     async def openclaw(self, *words: str, text: str = "") -> Done:
         """Run one command to its end, with `text` as its standard input."""
-        process = await asyncio.create_subprocess_exec(
-            *PROGRAM,
-            *words,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            env=self.environ,
-            cwd=self.folder,
-        )
-        try:
-            out, err = await process.communicate(text.encode())
-        finally:
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
-        assert process.returncode is not None
-        return Done(process.returncode, out.decode(), err.decode())
+        return await asyncio.to_thread(loaded.run, words, env=self.environ, cwd=self.folder, stdin=text)
 
     async def chat(self, *lines: str) -> Done:
         """Type these lines into one conversation."""

@@ -7,7 +7,6 @@ import select
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -21,8 +20,10 @@ from openclaw.config.paths import Paths
 from openclaw.gateway.feed import ConfigReloaded
 from openclaw.gateway.gateway import Gateway, serve
 from openclaw.program import ROOT
+from parts import loaded
 from parts.processes import HANG_GUARD, server_command
 
+PROGRAM = loaded.PROGRAM
 READY = "The gateway is up: "
 
 
@@ -66,20 +67,13 @@ class Home:
     def token(self) -> str:
         return self.paths.gateway_token_file.read_text().strip()
 
-    def run(self, *words: str, cwd: Path | None = None, **options: Any) -> "subprocess.CompletedProcess[str]":
+    def run(
+        self, *words: str, cwd: Path | None = None, input: str | None = None, stdin: int = subprocess.DEVNULL
+    ) -> "subprocess.CompletedProcess[str]":
         """Run `openclaw WORDS` to its end."""
-        return subprocess.run(
-            [*PROGRAM, *words],
-            env=self.env,
-            cwd=cwd or self.state,
-            capture_output=True,
-            text=True,
-            timeout=HANG_GUARD,
-            **{"stdin": subprocess.DEVNULL, **options} if "input" not in options else options,
-        )
-
-
-PROGRAM = [sys.executable, "-m", "openclaw"]
+        given = stdin if input is None else input
+        done = loaded.run(words, env=self.env, cwd=cwd or self.state, stdin=given)
+        return subprocess.CompletedProcess(words, done.code, done.out, done.err)
 
 
 @contextmanager
@@ -179,25 +173,27 @@ class GatewayProcess:
 
     def __init__(self, place: Home, *words: str) -> None:
         self.home = place
-        self.process = subprocess.Popen(
-            [*PROGRAM, "gateway", "run", *words],
-            env=place.env,
-            cwd=place.state,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-        )
+        self._said: int | None
+        self._said, theirs = os.pipe()
+        try:
+            argv = [*PROGRAM, "gateway", "run", *words]
+            self.process = loaded.begin(argv, env=place.env, cwd=place.state, stderr=theirs)
+        finally:
+            os.close(theirs)
         self.said = ""
 
     def wait_until(self, text: str) -> str:
         """Read what it writes until `text` appears; everything it wrote so far."""
-        assert self.process.stderr is not None
         while text not in self.said:
-            readable, _, _ = select.select([self.process.stderr], [], [], HANG_GUARD)
-            data = os.read(self.process.stderr.fileno(), 65536) if readable else b""
-            assert data, f"{text!r} was never said: {self.said}"
-            self.said += data.decode("utf-8", "replace")
+            assert self._read(), f"{text!r} was never said: {self.said}"
         return self.said
+
+    def _read(self) -> bool:
+        """Hear more; False where nothing more comes."""
+        assert self._said is not None
+        data = os.read(self._said, 65536) if select.select([self._said], [], [], HANG_GUARD)[0] else b""
+        self.said += data.decode("utf-8", "replace")
+        return bool(data)
 
     @property
     def port(self) -> int:
@@ -205,15 +201,17 @@ class GatewayProcess:
 
     def end(self, number: int = signal.SIGTERM) -> int:
         """Send a signal and wait; the exit code."""
-        if self.process.poll() is None:
-            self.process.send_signal(number)
+        self.process.send_signal(number)
+        while self._said is not None and self._read():
+            pass
+        if self._said is not None:
+            os.close(self._said)
+            self._said = None
         try:
-            _, rest = self.process.communicate(timeout=HANG_GUARD)
+            return self.process.wait(HANG_GUARD)
         except subprocess.TimeoutExpired:
             self.process.kill()
-            _, rest = self.process.communicate()
-        self.said += rest.decode("utf-8", "replace")
-        return self.process.returncode
+            return self.process.wait(HANG_GUARD)
 
 
 @contextmanager

@@ -2,25 +2,17 @@
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import msgspec
 
-OPENCLAW = str(Path(sys.executable).parent / "openclaw")
+from parts import loaded
+
+OPENCLAW = loaded.OPENCLAW
+Ran = loaded.Ran
 STDIO_SERVER = str(Path(__file__).parent / "stdio_server.py")
-
-
-class Ran(msgspec.Struct, frozen=True):
-    code: int
-    out: str
-    err: str
-
-    @property
-    def data(self) -> Any:
-        return json.loads(self.out)
 
 
 class Program(msgspec.Struct, frozen=True):
@@ -48,16 +40,7 @@ class Program(msgspec.Struct, frozen=True):
         return {"HOME": str(self.home), "PATH": os.environ["PATH"], "XDG_RUNTIME_DIR": str(self.home), **more}
 
     def run(self, *words: str, stdin: str = "", **env: str) -> Ran:
-        done = subprocess.run(
-            [OPENCLAW, *words],
-            input=stdin,
-            capture_output=True,
-            text=True,
-            cwd=self.workspace,
-            env=self.env(**env),
-            check=False,
-        )
-        return Ran(done.returncode, done.stdout, done.stderr)
+        return loaded.run(words, env=self.env(**env), cwd=self.workspace, stdin=stdin)
 
 
 def server_entry(*arguments: str) -> str:

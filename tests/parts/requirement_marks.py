@@ -6,6 +6,7 @@ Reads the tests as text, so that it sees all of them and imports none.
 import ast
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 TESTS = Path(__file__).parent.parent
@@ -34,6 +35,7 @@ def marks(tree: ast.AST) -> Iterator[tuple[int, str, str]]:
                     yield node.lineno, "", ""
 
 
+@cache
 def read() -> tuple[Mapping[str, list[str]], list[str]]:
     """The tests by the id they carry, and marks that nobody would ever run or count."""
     found: dict[str, list[str]] = defaultdict(list)

@@ -5,13 +5,13 @@ with Terminal(["openclaw", "chat"], cwd=…, env=…) as terminal:
     terminal.type("hello\r")
 """
 
+import codecs
 import fcntl
 import os
 import pty
 import re
 import select
 import struct
-import subprocess
 import termios
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -19,9 +19,13 @@ from types import TracebackType
 
 import pyte
 
+from parts import loaded
+
 # A busy machine takes its time; only a program that hangs takes this long.
 HANG_GUARD = 60.0
 CONTROL_C, CONTROL_D, UP, BACK, TAB, ENTER = "\x03", "\x04", "\x1b[A", "\x7f", "\t", "\r"
+# A line that says what is waited for, and is wiped out again: a slow machine shows it, a quick one does not.
+WAIT = re.compile(r"[^\n]* · \d+ s · [^\n\r]*\r(?:\x1b\[\d+A)?\x1b\[J")
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x07]*\x07|[()][A-Z0-9]|[=>])")
 
 
@@ -36,18 +40,18 @@ class Terminal:
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
         self._drawn = pyte.HistoryScreen(columns, lines, history=1_000)
         self._drawing = pyte.ByteStream(self._drawn)
-        self._process = subprocess.Popen(
-            list(words),
+        self._process = loaded.begin(
+            words,
+            env={"TERM": "xterm", **env},
+            cwd=cwd,
             stdin=theirs,
             stdout=theirs,
             stderr=theirs,
-            cwd=cwd,
-            env={"TERM": "xterm", **env},
-            start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+            terminal=True,
         )
         os.close(theirs)
         self._seen = ""
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         # Everything that came, styles and movements included.
         self.received = b""
 
@@ -97,18 +101,18 @@ class Terminal:
         return bool(modes & termios.ICANON) and bool(modes & termios.ECHO)
 
     def shows(self, text: str) -> str:
-        """Everything since the last time up to this text, without styles and movements of the cursor."""
-        while text not in self._seen:
+        """Everything since the last time up to this text, as `_plain` has it."""
+        while text not in (seen := _plain(self._seen)):
             if not self._read():
-                raise AssertionError(f"the program ended before it showed {text!r}: {self._seen[-500:]!r}")
-        found, _, self._seen = self._seen.partition(text)
+                raise AssertionError(f"the program ended before it showed {text!r}: {seen[-500:]!r}")
+        found, _, self._seen = seen.partition(text)
         return found + text
 
     def ends(self) -> tuple[int, str]:
         """The exit code, and what was shown before."""
         while self._read():
             pass
-        return self._process.wait(HANG_GUARD), self._seen
+        return self._process.wait(HANG_GUARD), _plain(self._seen)
 
     def _read(self) -> bool:
         ready = select.select([self._ours], [], [], HANG_GUARD)[0]
@@ -119,9 +123,13 @@ class Terminal:
             return False
         self.received += read
         self._drawing.feed(read)
-        # A character or a movement may be cut by the end of what was read: none that these tests wait for.
-        self._seen += _ESCAPES.sub("", read.decode("utf-8", "replace"))
+        self._seen += self._decoder.decode(read)
         return bool(read)
+
+
+def _plain(seen: str) -> str:
+    """Without styles, movements of the cursor, and what was waited for."""
+    return _ESCAPES.sub("", WAIT.sub("", seen))
 
 
 def stop_an_answer_and_ask_again(terminal: Terminal) -> None:

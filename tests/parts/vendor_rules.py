@@ -12,15 +12,10 @@ import struct
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-from anthropic.types.message_create_params import MessageCreateParamsNonStreaming, MessageCreateParamsStreaming
-from openai.types.chat.completion_create_params import (
-    CompletionCreateParamsNonStreaming,
-    CompletionCreateParamsStreaming,
-)
-from pydantic import TypeAdapter, ValidationError
-from pydantic_core import SchemaValidator
+from pydantic_core import SchemaValidator, ValidationError
 
 MEGABYTE = 1024 * 1024
 DEEPEST = 128
@@ -77,15 +72,37 @@ def _closed(schema: Any) -> Any:
     return schema
 
 
+# By whether the answer is to be streamed. Each SDK takes seconds to load: who needs one has it, and not everybody who imports this.
+Validators = dict[bool, SchemaValidator]
+
+
+@cache
+def _chat() -> Validators:
+    from openai.types.chat import completion_create_params as params
+
+    return {
+        True: validator(params.CompletionCreateParamsStreaming),
+        False: validator(params.CompletionCreateParamsNonStreaming),
+    }
+
+
+@cache
+def _messages() -> Validators:
+    from anthropic.types import message_create_params as params
+
+    return {
+        True: validator(params.MessageCreateParamsStreaming),
+        False: validator(params.MessageCreateParamsNonStreaming),
+    }
+
+
 def validator(kind: Any) -> SchemaValidator:
+    from pydantic import TypeAdapter
+
     return SchemaValidator(_closed(TypeAdapter(kind).core_schema))
 
 
-_CHAT = {True: validator(CompletionCreateParamsStreaming), False: validator(CompletionCreateParamsNonStreaming)}
-_MESSAGES = {True: validator(MessageCreateParamsStreaming), False: validator(MessageCreateParamsNonStreaming)}
-
-
-def check_types(validators: dict[bool, SchemaValidator], asked: dict[str, Any]) -> None:
+def check_types(validators: Validators, asked: dict[str, Any]) -> None:
     try:
         validators[bool(asked.get("stream"))].validate_python(asked, strict=True)
     except ValidationError as error:
@@ -100,7 +117,7 @@ def chat_fault(asked: dict[str, Any], size: int) -> Fault | None:
         if size > CHAT_LARGEST_BODY:
             raise BrokenRuleError("", "Request body too large.", status=413)
         check_depth(asked)
-        check_types(_CHAT, asked)
+        check_types(_chat(), asked)
         _check_chat_tools(asked.get("tools"))
         _check_chat_order(asked["messages"])
         for number, message in enumerate(asked["messages"]):
@@ -230,7 +247,7 @@ def messages_fault(asked: dict[str, Any], size: int, *, searches: bool = True) -
         if size > MESSAGES_LARGEST_BODY:
             raise BrokenRuleError("", "Request exceeds the maximum size", status=413, kind="request_too_large")
         check_depth(asked)
-        check_types(_MESSAGES, asked)
+        check_types(_messages(), asked)
         _check_messages_tools(asked)
         _check_deferred(asked, searches=searches)
         _check_messages_order(asked["messages"])
