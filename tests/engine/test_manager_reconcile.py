@@ -88,11 +88,11 @@ async def test_settling_waits_only_as_long_as_asked(tmp_path: Path) -> None:
 
 
 async def test_who_looks_for_a_tool_waits_for_the_servers_that_its_name_tells_of_alone(tmp_path: Path) -> None:
-    hanging = replace(HANGING, connect_timeout=1.0)
-    async with Site("stdio", tmp_path) as site, Manager([hanging, site.spec()], patience=0) as manager:
+    async with Site("stdio", tmp_path) as site, Manager([HANGING, site.spec()], patience=0) as manager:
         await manager.readiness.listed("", text="shop__hangingly")
         assert [status.state for status in manager.status()] == ["starting", "ready"]
         assert not manager.server("hanging").is_overdue
+    async with Manager([replace(HANGING, connect_timeout=0.1)], patience=0) as manager:
         await manager.readiness.listed("", text="hanging__echo")
         assert manager.server("hanging").is_overdue
 
