@@ -1,7 +1,7 @@
 """What approvals add to a call that needs no question, as processor time: with and without them in turns, and the error of the difference.
 
-The difference is the median of those within a round. Its error is the interval that holds the true median in 95 of 100 such runs, whatever
-the noise looks like: so many of the sorted differences are left out at each end as a fair coin would leave out.
+The difference is the median of those between two turns that follow each other. Its error is the interval that holds the true median in 95
+of 100 such runs, whatever the noise looks like: so many of the sorted differences are left out at each end as a fair coin would leave out.
 """
 
 import math
@@ -15,7 +15,7 @@ from bench.run import Run, report_of
 ROUNDS, QUICK_ROUNDS = 100, 10
 # 95 in 100 of a normal distribution lie within so many deviations.
 DEVIATIONS = 1.96
-# Two cases, two ways, a tenth of a second a turn.
+# Two cases, two ways, a second and a half in all of each round.
 PATIENCE = 900.0
 
 

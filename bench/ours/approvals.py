@@ -3,7 +3,9 @@
     python -m bench.ours.approvals ROUNDS
 
 One engine, the same servers and tools: all that differs is whether the call stack has the step. Every turn is a conversation of its own,
-which has read foreign text from its first result on. Processor time of our process alone; who begins a round changes from round to round.
+which has read foreign text from its first result on. Processor time of our process alone; who begins changes from turn to turn. Turns of
+what is expected to cost nothing are short and many, so that whatever else runs on the machine meets both ways alike; what a pattern allows
+is called a thousand times in one conversation, because it costs more the more was read.
 """
 
 import gc
@@ -24,18 +26,20 @@ from openclaw.conversation import Conversation
 from openclaw.tool import Invocation, Tool
 from openclaw.tools.invoke import Invoke
 
-WARM, CALLS = 2_000, 1_000
+WARM = 2_000
 WITHOUT, WITH = "without", "with"
 READS, ALLOWED = "reads", "allowed"
 # The same tool of two servers. The first is trusted with saying that it only reads; of the other a pattern allows what it is called with.
 TOOLS = {READS: "trusted__echo", ALLOWED: "other__echo"}
+# Calls of a turn, and turns each way in a round.
+CALLS = {READS: 100, ALLOWED: 1_000}
+TURNS = {READS: 10, ALLOWED: 1}
 ALLOW = f"{TOOLS[ALLOWED]}(text={TEXT[:10]}*)"
 
 
-async def turn(invoke: Invoke, tool: Tool, agent: str, calls: int = CALLS) -> float:
+async def turn(invoke: Invoke, tool: Tool, agent: str, calls: int) -> float:
     """Seconds of processor time for each call."""
     conversation = Conversation(agent, "agent:main:bench", workspace=Path.cwd())
-    gc.collect()
     begun = time.process_time()
     for number in range(calls):
         call = ToolCall(f"call-{number}", tool.name, {"text": TEXT})
@@ -63,8 +67,10 @@ async def main() -> None:
             await turn(invoke, tools[name], agent, WARM)
     for number in range(rounds):
         for case, name in TOOLS.items():
-            for way in (WITHOUT, WITH) if number % 2 else (WITH, WITHOUT):
-                taken[case][way].append(await turn(ways[way], tools[name], agent))
+            gc.collect()
+            for one in range(TURNS[case]):
+                for way in (WITHOUT, WITH) if (number + one) % 2 else (WITH, WITHOUT):
+                    taken[case][way].append(await turn(ways[way], tools[name], agent, CALLS[case]))
     print(json.dumps(taken))
     await ours.close()
 

@@ -241,9 +241,9 @@ SECTIONS = (
         "What approvals add to a call",
         ("approvals",),
         "OpenClaw alone: processor time of one call that needs no question, without the step in which approvals decide, and what that step "
-        "adds: the median difference within a round, and from which to which it may be (95 in 100). 100 rounds of 1,000 calls each way. "
-        "The first tool only reads. The second changes things, foreign text has been read, and a pattern allows its argument: every "
-        "value is looked for in that text.",
+        "adds: the median difference of two turns, and from which to which it may be (95 in 100). The first tool only reads: 1,000 turns "
+        "of 100 calls each way. The second (100 turns of 1,000 calls) changes things, foreign text has been read, and a pattern allows its "
+        "argument: every value is looked for in that text.",
         (
             Column("reads call", "it only reads, without"),
             Column("reads added", "added"),

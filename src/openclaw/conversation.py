@@ -173,9 +173,12 @@ class ForeignSources:
     a server says of its tools is held by pins instead.
     """
 
+    # Every call asks these: in slots they stand together in memory.
+    __slots__ = ("__weakref__", "_room", "_sources", "_texts", "is_whole", "was_read")
+
     def __init__(self, sources: Iterable[str] = ()) -> None:
         self._sources = dict.fromkeys(sources)
-        # Whether there are any: a plain field, for every call asks.
+        # Whether there are any.
         self.was_read = bool(self._sources)
         self._texts: list[tuple[str, str]] = []
         self._room = MOST_FOREIGN_TEXT
@@ -218,6 +221,9 @@ MOST_DECLINED = 3
 
 class Declined:
     """What was declined in one turn: the same call is not asked about again, and after several in a row the turn ends."""
+
+    # As above.
+    __slots__ = ("__weakref__", "calls", "in_a_row")
 
     def __init__(self) -> None:
         self.calls: set[str] = set()

@@ -177,6 +177,8 @@ class Engine:
         self._policies.clear()
         self._rules.clear()
         self._own_places = None
+        if "approver" in self.__dict__:
+            self.approver.forget()
         self._agents.clear()
         # References may mean something else now.
         self.__dict__.pop("resolver", None)
@@ -340,7 +342,7 @@ class Engine:
             audit=self.audit,
             clock=time.monotonic,
             running=self.running,
-            approve=self._approve or self.approver,
+            approve=self._approve or self.approver.approve,
             trace=self._trace,
         )
 

@@ -60,6 +60,20 @@ async def test_a_call_without_a_model_is_approved_and_traced_by_whom_the_app_was
     assert traced == ["read ok", "read refused", "read refused"]
 
 
+async def test_a_call_that_needed_nothing_is_refused_once_a_changed_config_forbids_it(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    (tmp_path / "notes.txt").write_text("milk")
+    async with App(home.config(), paths=home.paths, env=home.environ, workspace=tmp_path) as app:
+
+        async def read() -> str:
+            return text_of((await app.call("read", {"path": "notes.txt"}, Conversation())).content)
+
+        assert ["milk" in await read() for _ in range(2)] == [True, True]
+        home.write(tools={"approval": {"deny": ["read"]}})
+        await app.engine.reload(home.config())
+        assert 'deny "read" names it' in await read()
+
+
 async def test_the_calls_of_an_order_are_approved_by_who_ordered(tmp_path: Path) -> None:
     client = Person(Answer("accept"))
     listener = OrderListener(lambda text: None, lambda session: None, client)

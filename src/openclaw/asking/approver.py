@@ -1,9 +1,10 @@
 """The approval of a call: what the rules say of it, a question where they leave it to a person, and what becomes of the answer.
 
 Owns the `Approve` step of every call (`tools/invoke.py`): the verdict comes from security/approval.py, and one that holds for every call of
-a tool is kept, so that a call which needs no question costs next to nothing. The calls of one turn are asked about one after the other, and
-each is decided anew when its turn comes: what was granted meanwhile runs, what was declined is not asked again. Only an offer that was made
-is a yes; nothing else is. Shows nothing: that is the asker's business. What is said is approval_words.py's.
+a tool is kept until the rules or the grants behind it change, so that a call which needs no question costs next to nothing. The calls of
+one turn are asked about one after the other, and each is decided anew when its turn comes: what was granted meanwhile runs, what was
+declined is not asked again. Only an offer that was made is a yes; nothing else is. Shows nothing: that is the asker's business. What is
+said is approval_words.py's.
 """
 
 import asyncio
@@ -27,12 +28,12 @@ from openclaw.event_hub import EventHub
 from openclaw.grant import Grant
 from openclaw.log import iso_time, one_line, short_hash
 from openclaw.security.approval import Case, Rules, Verdict, confirmed_to_read, decide, fallen_back
-from openclaw.security.foreign import foreign_values, written_hosts
+from openclaw.security.foreign import foreign_values, takes_long, written_hosts
 from openclaw.security.grants import GrantStore
 from openclaw.security.offers import granted, offers
 from openclaw.security.own_places import OwnPlaces
 from openclaw.security.patterns import Paths, Pattern, parse
-from openclaw.security.risk import has_many_values, hosts_of, is_plain, risk_of
+from openclaw.security.risk import Risk, has_many_values, hosts_of, names_a_place, risk_of
 from openclaw.standstill import paused
 from openclaw.tool import SEARCH_TOOLS, Tool, ToolFacts
 from openclaw.tools.invoke import Call
@@ -41,9 +42,10 @@ _log = logging.getLogger(__name__)
 
 # Verdicts and facts of tools that are kept. More than an agent of many servers has; beyond that they are made anew.
 _MOST_KEPT = 4_096
-# Characters that the values of a call are looked up in at once: some milliseconds. More are gone through in a thread, for everybody else
-# would wait meanwhile.
-_LOOKED_UP_AT_ONCE = 100_000
+# Names of arguments that are remembered for a tool. More than a schema has; a model may think of others without end.
+_MOST_NAMES = 64
+# Characters that a person may have written before a call is looked at beside everything else: some milliseconds.
+_MUCH_WRITTEN = 100_000
 _LONGEST_TEXT = 200
 # The arguments of native tools that are places in the file system.
 _PLACES = ("path", "cwd")
@@ -66,12 +68,16 @@ class Audit(Protocol):
 
 
 class _Kept(msgspec.Struct, frozen=True, eq=False):
-    """A verdict "run" that holds for every call of `tool`, as long as `rules` do, and with `revision` the grants."""
+    """A verdict "run" that holds for every call of `tool`, and with `revision` only as long as the grants are the same.
+
+    Without `own` the tool only reads; else calls that name one of these places are looked at by themselves. `plain_names` are those of
+    arguments that say nothing of a host.
+    """
 
     tool: Tool
-    rules: Rules
     revision: int | None
-    only_reads: bool
+    own: OwnPlaces | None
+    plain_names: set[str]
 
 
 class _Known(msgspec.Struct, frozen=True, eq=False):
@@ -91,19 +97,20 @@ class _Known(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def takes_long(self) -> bool:
-        """Whether everybody else would wait while the values are looked at."""
-        if has_many_values(self.arguments):
-            return True
-        return (
-            bool(self.sources) and self.conversation.foreign.length + sum(map(len, self.written)) > _LOOKED_UP_AT_ONCE
-        )
+        """Whether everybody else would wait while the call is looked at."""
+        return has_many_values(self.arguments) or (bool(self.sources) and sum(map(len, self.written)) > _MUCH_WRITTEN)
+
+    @property
+    def is_doubted(self) -> bool:
+        """Whether foreign text may have set it off."""
+        return bool(self.sources) and self.rules.taint != "off"
 
 
 class Approver:
-    """`await approver(call)`: why the call may not be made, in words that end a sentence; None when it may.
+    """`approver.approve` is an `Approve`: why a call may not be made, in words that end a sentence; None when it may.
 
-    `rules` gives those of an agent, the same object for as long as they are the same; `own` what is ours. `home` is what `~/` in patterns
-    stands for.
+    `rules` gives those of an agent, the same object for as long as they are the same; `own` what is ours. Whoever changes either says so
+    (`forget`). `home` is what `~/` in patterns stands for.
     """
 
     def __init__(
@@ -130,34 +137,54 @@ class Approver:
         # The calls of one turn that wait for a person.
         self._lines: WeakKeyDictionary[Declined, asyncio.Lock] = WeakKeyDictionary()
 
-    def __call__(self, call: Call) -> Awaitable[str | None] | None:
+    def forget(self) -> None:
+        """Keep no verdict any longer: rules or places of ours are others from now on."""
+        self._kept.clear()
+
+    def approve(self, call: Call) -> Awaitable[str | None] | None:
         """None at once for a call that is known to need nothing."""
-        if call.tool.kind == "native" and call.tool.name in SEARCH_TOOLS:
-            # Who looks for a tool has done nothing yet: the call of what is found comes here by itself.
-            return None
+        # Every call comes here, right after others had the processor: what costs is memory that is touched, so nothing is called or looked
+        # up that need not be. Nothing was declined in this turn, so there is no row to end either.
         conversation = call.invocation.conversation
-        agent, is_tainted, declined = conversation.agent, conversation.foreign.was_read, conversation.declined
-        kept = self._kept.get((id(call.tool), agent, is_tainted))
-        # In one function, the cheapest first: every call comes here.
+        is_tainted = conversation.foreign.was_read
+        kept = self._kept.get((id(call.tool), conversation.agent, is_tainted))
         if (
             kept is None
-            or kept.rules is not self._rules(agent)
-            or declined.calls
-            or (conversation.reads_only and not kept.only_reads)
+            or conversation.declined.calls
             or (kept.revision is not None and kept.revision != self._grants.revision)
         ):
             return self._decided(call, conversation)
-        if is_tainted or not kept.only_reads:
-            arguments = call.request.arguments
-            if not is_plain(arguments) and (has_many_values(arguments) or (is_tainted and hosts_of(arguments))):
-                return self._decided(call, conversation)
-            if not kept.only_reads and self._own().named_in(call.tool, arguments, conversation.workspace):
-                return self._decided(call, conversation)
-        if declined.in_a_row:
-            declined.end_row()
+        if is_tainted:
+            for name, value in call.request.arguments.items():
+                if type(value) is not str or ":" in value or name not in kept.plain_names:
+                    if self._may_send_data(kept, call.request.arguments):
+                        return self._decided(call, conversation)
+                    break
+        if kept.own is not None and self._may_change_ours(kept.own, call, conversation):
+            return self._decided(call, conversation)
         return None
 
+    def _may_send_data(self, kept: _Kept, arguments: Mapping[str, Any]) -> bool:
+        """Whether a call names hosts, or more than can be looked at here. Otherwise its names are plain ones from now on."""
+        if has_many_values(arguments) or hosts_of(arguments):
+            return True
+        if len(kept.plain_names) < _MOST_NAMES:
+            kept.plain_names.update(_plain_names(arguments))
+        return False
+
+    def _may_change_ours(self, own: OwnPlaces, call: Call, conversation: Conversation) -> bool:
+        """Of a call that does not only read."""
+        arguments = call.request.arguments
+        return (
+            conversation.reads_only
+            or has_many_values(arguments)
+            or own.named_in(call.tool, arguments, conversation.workspace)
+        )
+
     async def _decided(self, call: Call, conversation: Conversation) -> str | None:
+        if call.tool.kind == "native" and call.tool.name in SEARCH_TOOLS:
+            # Who looks for a tool has done nothing yet: the call of what is found comes here by itself.
+            return None
         case, verdict = await self._judged(call, conversation)
         if conversation.reads_only and not case.risk.only_reads:
             self._note(call, case, _READ_ONLY, "refused", by="rule")
@@ -179,13 +206,25 @@ class Approver:
                     return await self._ask(call, conversation)
 
     async def _judged(self, call: Call, conversation: Conversation) -> tuple[Case, Verdict]:
-        """All that is known about a call, and what follows. What takes long is looked at beside everything else."""
-        known = self._known(call.tool, call.request.arguments, conversation)
-        return await asyncio.to_thread(_judge, known) if known.takes_long else _judge(known)
+        """All that is known about a call, and what follows. What takes long is done beside everything else, and nothing else is: to get
+        there and back costs more than most calls."""
+        arguments, foreign = call.request.arguments, conversation.foreign
+        known = self._known(call.tool, arguments, conversation)
+        if known.takes_long:
+            return await asyncio.to_thread(_judge, known)
+        risk = _risk_of(known)
+        origins: Mapping[str, str] = {}
+        if known.is_doubted and not risk.only_reads:
+            if takes_long(arguments, foreign, known.written):
+                origins = await asyncio.to_thread(foreign_values, arguments, foreign, known.written)
+            else:
+                origins = foreign_values(arguments, foreign, known.written)
+        case = _case_of(known, risk, origins)
+        return case, decide(case)
 
     def case(self, tool: Tool, arguments: Mapping[str, Any], conversation: Conversation) -> Case:
         """All that is known about a call now."""
-        return _case_of(self._known(tool, arguments, conversation))
+        return _judge(self._known(tool, arguments, conversation))[0]
 
     def _known(self, tool: Tool, arguments: Mapping[str, Any], conversation: Conversation) -> _Known:
         return _Known(
@@ -231,11 +270,12 @@ class Approver:
             if len(self._kept) >= _MOST_KEPT:
                 self._kept.clear()
             revision = self._grants.revision if used else None
-            if used and not self._grants.has(used):
-                # Revoked since it was looked up.
+            if (used and not self._grants.has(used)) or case.rules is not self._rules(case.agent):
+                # Revoked, or ruled otherwise, since it was looked up.
                 return
             key = id(case.tool), case.agent, bool(case.sources)
-            self._kept[key] = _Kept(case.tool, case.rules, revision, case.risk.only_reads)
+            own = None if case.risk.only_reads else self._own()
+            self._kept[key] = _Kept(case.tool, revision, own, _plain_names(case.arguments))
 
     def _was_used(self, ids: Sequence[str]) -> None:
         try:
@@ -346,25 +386,25 @@ class Approver:
         self._events.send(ApprovalDecided(tool.kind, answer, waited))
 
 
-def _case_of(known: _Known) -> Case:
-    """All that there is to know about a call. May run in a thread."""
-    tool, arguments, conversation, rules = known.tool, known.arguments, known.conversation, known.rules
-    reads = confirmed_to_read(tool, known.facts, conversation.agent, known.grants) is not None
-    risk = risk_of(tool, known.facts, arguments, reads=reads)
-    is_doubted = bool(known.sources) and rules.taint != "off"
-    looks_up = is_doubted and not risk.only_reads
+def _risk_of(known: _Known) -> Risk:
+    reads = confirmed_to_read(known.tool, known.facts, known.conversation.agent, known.grants) is not None
+    return risk_of(known.tool, known.facts, known.arguments, reads=reads)
+
+
+def _case_of(known: _Known, risk: Risk, origins: Mapping[str, str]) -> Case:
+    tool, arguments, conversation = known.tool, known.arguments, known.conversation
     return Case(
         tool=tool,
         facts=known.facts,
         arguments=arguments,
         agent=conversation.agent,
         risk=risk,
-        rules=rules,
+        rules=known.rules,
         grants=known.grants,
         allow=known.allow,
         sources=known.sources,
-        origins=foreign_values(arguments, conversation.foreign, known.written) if looks_up else {},
-        known_hosts=written_hosts(risk.hosts, known.written) if risk.hosts and is_doubted else (),
+        origins=origins,
+        known_hosts=written_hosts(risk.hosts, known.written) if risk.hosts and known.is_doubted else (),
         declined=bool(known.declined) and _digest(tool, arguments) in known.declined,
         surface=conversation.surface,
         paths=_real_paths(tool, arguments, conversation),
@@ -373,8 +413,18 @@ def _case_of(known: _Known) -> Case:
 
 
 def _judge(known: _Known) -> tuple[Case, Verdict]:
-    case = _case_of(known)
+    """All that there is to know about a call, and what follows. May run in a thread."""
+    risk = _risk_of(known)
+    looks_up = known.is_doubted and not risk.only_reads
+    case = _case_of(
+        known, risk, foreign_values(known.arguments, known.conversation.foreign, known.written) if looks_up else {}
+    )
     return case, decide(case)
+
+
+def _plain_names(arguments: Mapping[str, Any]) -> set[str]:
+    """The names among these that say nothing of a host; none when there are too many to remember."""
+    return set() if len(arguments) > _MOST_NAMES else {name for name in arguments if not names_a_place(name)}
 
 
 @lru_cache(64)

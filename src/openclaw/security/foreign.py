@@ -4,7 +4,7 @@ A value is foreign when it stands in foreign text of its conversation and not in
 a telling part of a longer one: an address, a file name, a number, an IBAN. A number of up to three digits is theirs only where they wrote
 of what it is one: `file 13` for an argument `file_id`. Compared without case, invisible characters and kinds of blank, and as escapes and
 entities read; accounts and long numbers however they are grouped. Where not all foreign text is kept, every value counts that the person
-did not write. Much text takes its time: whoever has some looks in a thread, which this module allows.
+did not write. Much text takes its time: this module says so (`takes_long`), and allows to look in a thread.
 
 What was paraphrased or encoded on the way is not found: that is said in docs/explain/what-is-untrusted.md. What follows from a foreign
 value is security/approval.py's to say.
@@ -35,6 +35,16 @@ _MOST_GONE_THROUGH = 500_000_000
 # Places within longer words at which a value is found before it counts as standing there by itself: a text of nothing else would take
 # minutes.
 _MOST_WITHIN_WORDS = 1_000
+
+# Characters of new text that are made ready to be searched, and characters that are gone through, in some milliseconds.
+_TAKEN_IN_AT_ONCE = 100_000
+_GONE_THROUGH_AT_ONCE = 10_000_000
+# Of a value, one search for each so many characters: more than its telling parts need.
+_CHARACTERS_A_SEARCH = 16
+# Texts are searched in blocks of so many characters: most values stand in none of them, and are not looked for in each text then.
+_BLOCK = 16_384
+# Between the texts of a block. Stands in no text in normal form, and in no value.
+_BETWEEN = "\n"
 
 _SOURCES = {"mcp": "server", "plugin": "plugin", "web": "the page at", "file": "the kept result"}
 # Of a source, as it is shown.
@@ -82,6 +92,18 @@ def foreign_values(arguments: Mapping[str, Any], foreign: ForeignSources, writte
                 found[name] = source
                 break
     return found
+
+
+def takes_long(arguments: Mapping[str, Any], foreign: ForeignSources, written: Sequence[str]) -> bool:
+    """Whether everybody else would wait while `foreign_values` looks. Does not take long itself where the arguments have few values
+    (`risk.has_many_values`)."""
+    index = _indexes.get(foreign)
+    if foreign.length - (index.taken_in if index is not None else 0) > _TAKEN_IN_AT_ONCE:
+        return True
+    searches = sum(
+        1 + len(value) // _CHARACTERS_A_SEARCH if isinstance(value, str) else 1 for _, value in leaves(arguments)
+    )
+    return searches * (foreign.length + sum(map(len, written))) > _GONE_THROUGH_AT_ONCE
 
 
 def written_hosts(hosts: Iterable[str], written: Sequence[str]) -> frozenset[str]:
@@ -139,16 +161,56 @@ class _Own:
         return any(_singular(word) in words for text in self._texts for word in _words_before(value, text))
 
 
+class _Block:
+    """Some texts as one, and where that of which source stands in it."""
+
+    def __init__(self) -> None:
+        self.joined = ""
+        self._places: list[tuple[str, int, int]] = []
+
+    def add(self, source: str, text: str) -> None:
+        start = len(self.joined) + len(_BETWEEN)
+        self._places.append((source, start, start + len(text)))
+        # Last: whoever searches meanwhile and finds a value in there finds its place too.
+        self.joined = f"{self.joined}{_BETWEEN}{text}"
+
+    def source_where(self, has: Callable[[str, str], bool], value: str) -> str:
+        if value not in self.joined:
+            return ""
+        return next((source for source, start, end in self._places if has(self.joined[start:end], value)), "")
+
+
+class _Texts:
+    """Texts with their sources, to find values in. Only grows."""
+
+    def __init__(self) -> None:
+        self._blocks = [_Block()]
+
+    def add(self, source: str, text: str) -> None:
+        if len(self._blocks[-1].joined) > _BLOCK:
+            self._blocks.append(_Block())
+        self._blocks[-1].add(source, text)
+
+    def source_where(self, has: Callable[[str, str], bool], value: str) -> str:
+        """The source of the first text that has the value; empty when none does. `has` is true only of texts that the value stands in."""
+        return next((source for block in self._blocks if (source := block.source_where(has, value))), "")
+
+
 class _Index:
-    """The foreign texts of one conversation, ready to be searched. Grows as they do, in one thread at a time."""
+    """The foreign texts of one conversation, ready to be searched. Grows as they do, in one thread at a time.
+
+    `taken_in` is how many characters of what was read are in here, `length` how many are gone through for each value.
+    """
 
     def __init__(self) -> None:
         self._growing = Lock()
-        self.length = 0
-        self._texts: list[tuple[str, str]] = []
-        # The same without marks and blanks, for those that were looked through so far.
-        self._squeezed: list[tuple[str, str]] = []
+        self.length = self.taken_in = 0
+        self._texts = _Texts()
+        # The same without marks and blanks.
+        self._squeezed = _Texts()
         self._read = 0
+        # The sources of what was read.
+        self._heard: set[str] = set()
         self._last = ""
         self._is_whole = True
 
@@ -158,20 +220,24 @@ class _Index:
             self._take_in(foreign)
 
     def _take_in(self, foreign: ForeignSources) -> None:
-        texts, sources = tuple(foreign.texts), list(foreign)
-        silent = set(sources) - {source for source, _ in texts}
+        sources, fresh = list(foreign), foreign.texts[self._read :]
+        self._heard.update(source for source, _ in fresh)
+        silent = [source for source in sources if source not in self._heard]
         # Of a source without a text (a picture, a conversation of before) nobody knows what it said.
         self._is_whole = foreign.is_whole and not silent
-        self._last = next(iter(silent), "") or sources[-1]
+        self._last = silent[0] if silent else sources[-1]
         if not self._is_whole:
             # Nothing is searched for.
             return
-        for source, text in texts[self._read :]:
+        for source, text in fresh:
             # The words of a frame are ours.
             for form in _forms(without_frames(text)):
-                self._texts.append((source, normal(form)))
+                plain = normal(form)
+                self._texts.add(source, plain)
+                self._squeezed.add(source, _squeezed(plain))
                 self.length += len(form)
-        self._read = len(texts)
+        self._read += len(fresh)
+        self.taken_in += sum(len(text) for _, text in fresh)
 
     def source_of(self, text: str, own: _Own, name: str, left: _Left) -> str:
         """Where a value came from; empty when it is not foreign. When nothing is `left` to search with, it counts unless the person wrote
@@ -181,28 +247,26 @@ class _Index:
             return ""
         if not self._is_whole or not left.take():
             return "" if own.names(value, name) else self._last
-        if len(value) <= MOST_VALUE and (source := self._source_where(_has, value)) and not own.names(value, name):
+        if (
+            len(value) <= MOST_VALUE
+            and (source := self._texts.source_where(_has, value))
+            and not own.names(value, name)
+        ):
             return source
         for part in _parts(value):
             if own.has(part):
                 continue
             if not left.take():
                 return self._last
-            if source := self._source_where(_has_word, part) or self._source_in_groups(part):
+            if source := self._texts.source_where(_has_word, part) or self._source_in_groups(part):
                 return source
         return "" if len(value) > MOST_VALUE or own.has(value) else self._source_in_groups(value)
-
-    def _source_where(self, has: Callable[[str, str], bool], value: str) -> str:
-        return next((source for source, text in self._texts if has(text, value)), "")
 
     def _source_in_groups(self, value: str) -> str:
         """The same for an account or a number that is written with other marks and blanks between its groups."""
         if not _is_in_groups(value):
             return ""
-        with self._growing:
-            self._squeezed += [(source, _squeezed(text)) for source, text in self._texts[len(self._squeezed) :]]
-        squeezed = _squeezed(value)
-        return next((source for source, text in self._squeezed if squeezed in text), "")
+        return self._squeezed.source_where(str.__contains__, _squeezed(value))
 
 
 _indexes: WeakKeyDictionary[ForeignSources, _Index] = WeakKeyDictionary()

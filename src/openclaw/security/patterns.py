@@ -23,6 +23,7 @@ from openclaw.wildcard import is_pattern, matches
 
 # Sets of patterns remember which of them name a tool, for so many tools.
 _MOST_TOOLS = 10_000
+_LISTS = (list, tuple)
 # Where the paths among a call's arguments really lead, by argument, in every form a pattern may have it: absolute, and from the workspace.
 Paths = Mapping[str, Sequence[str]]
 
@@ -71,11 +72,11 @@ def parse(text: str, where: str = "", *, home: str = "") -> Pattern:
 
 def covers(wanted: Glob, value: Any, *, real: Sequence[str] = ()) -> bool:
     """Whether an allowed `value` is meant for sure. `real` are the forms of where a path really leads, when somebody looked."""
-    if wanted.argv is not None and isinstance(value, list | tuple):
+    if wanted.argv is not None and isinstance(value, _LISTS):
         return _is_argv(wanted.argv, value) and not has_inline_code(value)
     if wanted.is_anything:
         return True
-    if isinstance(value, list | tuple):
+    if isinstance(value, _LISTS):
         return bool(value) and all(covers(wanted, one) for one in value)
     if isinstance(value, Mapping):
         return False
@@ -91,7 +92,7 @@ def touches(wanted: Glob, value: Any, *, real: Sequence[str] = ()) -> bool:
     """Whether a denied or doubted `value` may be meant."""
     if wanted.is_anything:
         return True
-    if wanted.argv is not None and isinstance(value, list | tuple):
+    if wanted.argv is not None and isinstance(value, _LISTS):
         return _may_be_argv(wanted.argv, value)
     return any(_may_be(wanted, _text(one), real) for _, one in leaves({"": value}))
 

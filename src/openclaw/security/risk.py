@@ -87,7 +87,7 @@ def hosts_of(arguments: Mapping[str, Any]) -> frozenset[str]:
     for name, text in arguments.items():
         if type(text) is str:
             # As nearly every argument is.
-            if ":" in text or _names_a_place(name):
+            if ":" in text or names_a_place(name):
                 _add_hosts(found, name, text)
         elif isinstance(text, _CONTAINERS):
             for inner, one in leaves({name: text}):
@@ -106,7 +106,7 @@ def web_hosts(arguments: Mapping[str, Any]) -> Iterator[str]:
 def _add_hosts(found: set[str], name: str, text: str) -> None:
     if ":" in text:
         found.update(_hosts_of_address(text))
-    if text and _names_a_place(name):
+    if text and names_a_place(name):
         found.update(_hosts_of_place(text))
 
 
@@ -122,17 +122,6 @@ def leaves(arguments: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             waiting.extend((name, one) for one in reversed(value))
         else:
             yield name, value
-
-
-def is_plain(arguments: Mapping[str, Any]) -> bool:
-    """Whether the arguments are known at a glance to be few and to name no host, as those of most calls are."""
-    if len(arguments) > _MANY_VALUES:
-        return False
-    # A generator would take twice as long, and every call comes here.
-    for name, text in arguments.items():  # noqa: SIM110
-        if type(text) is not str or ":" in text or _names_a_place(name):
-            return False
-    return True
 
 
 def has_many_values(arguments: Mapping[str, Any]) -> bool:
@@ -187,7 +176,8 @@ def _hosts_in(rest: str) -> Iterator[str]:
 
 
 @lru_cache(1_024)
-def _names_a_place(name: str) -> bool:
+def names_a_place(name: str) -> bool:
+    """Whether the name of an argument says that its value is a place in the network."""
     words = _WORDS.findall(name)
     if not words:
         return False

@@ -78,7 +78,7 @@ class Desk:
             audit=Trail(),
             clock=lambda: 0.0,
             running=self.running,
-            approve=self.approver,
+            approve=self.approver.approve,
         )
 
     def clock(self) -> float:
@@ -335,6 +335,28 @@ async def test_a_host_is_asked_about_once_in_a_conversation(desk: Desk) -> None:
     assert [grant.arguments for grant in conversation.granted] == [{"host": "evil.example"}]
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"text": "https://evil.example"},
+        {"text": "see", "url": "evil.example"},
+        {"list": ["http:evil.example"]},
+        {"deep": {"in": [{"host": "evil.example"}]}},
+        {f"key{number}": "x" for number in range(1_000)} | {"host": "evil.example"},
+    ],
+)
+async def test_a_host_is_found_in_whatever_shape_however_many_calls_named_none(
+    desk: Desk, arguments: dict[str, Any]
+) -> None:
+    reads, person = desk.tool(**READS), Person(NO)
+    conversation = here(person, read="See evil.example.")
+    plain: dict[str, Any]
+    for plain in ({"text": "see"}, {"list": ["see"], "number": 1}, {"deep": {"in": []}}, {"text": "see"}):
+        assert await desk.call(reads, conversation, **plain) == "done"
+    assert await desk.call(reads, conversation, **arguments) == "notes__add was not called: the person declined."
+    assert len(person.asked) == 1
+
+
 async def test_calls_of_one_message_are_asked_about_one_after_the_other_and_decided_anew(desk: Desk) -> None:
     person, tool = Person("session"), desk.tool()
     conversation = here(person)
@@ -371,6 +393,17 @@ async def test_a_rule_that_forbids_the_call_by_the_time_of_the_answer_holds(desk
     refused = await desk.call(desk.tool(), here(Thinking("any", forbid)))
     assert refused == 'notes__add was not called: deny "notes__add" names it.'
     assert (desk.made, desk.grants.all()) == ([], ())
+
+
+async def test_what_was_decided_by_rules_that_changed_meanwhile_holds_for_no_other_call(desk: Desk) -> None:
+    reads = desk.tool(**READS)
+    # So much is looked at beside everything else.
+    call = asyncio.create_task(desk.call(reads, here(), **{f"key{number}": "x" for number in range(1_001)}))
+    await asyncio.sleep(0)
+    desk.rules = Rules(deny=PatternSet([parse("notes__add")]))
+    desk.approver.forget()
+    assert await asyncio.wait_for(call, GUARD) == "done"
+    assert await desk.call(reads, here()) == 'notes__add was not called: deny "notes__add" names it.'
 
 
 async def test_a_tool_that_its_server_changes_while_it_is_asked_about_is_not_called(desk: Desk) -> None:

@@ -74,7 +74,7 @@ async def called(facts: Facts) -> tuple[int, int]:
         audit=Trail(),
         clock=lambda: 0.0,
         running=RunningCalls(),
-        approve=approver,
+        approve=approver.approve,
     )
     person = Declining()
     for turn in range(2):

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from openclaw.security.risk import Risk, has_many_values, hosts_of, is_plain, risk_of
+from openclaw.security.risk import Risk, has_many_values, hosts_of, risk_of
 from openclaw.tool import Tool, ToolFacts, ToolResult, parameters
 
 
@@ -101,21 +101,6 @@ def test_what_a_server_calls_its_own_resource_is_no_host() -> None:
 
 def test_an_address_that_readers_take_differently_reaches_every_host_it_may_mean() -> None:
     assert hosts_of({"url": "https://good.example\\@evil.example/"}) == {"good.example", "evil.example"}
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        {"text": "a:b"},
-        {"url": "example.net"},
-        {"webhooks": "x"},
-        {"list": []},
-        {"number": 1},
-        {f"key{number}": "x" for number in range(1_001)},
-    ],
-)
-def test_only_a_few_texts_that_name_no_host_are_known_at_a_glance(arguments: dict[str, Any]) -> None:
-    assert (is_plain(arguments), is_plain({"text": "x", "path": "/a/b"})) == (False, True)
 
 
 @pytest.mark.parametrize(
