@@ -54,6 +54,17 @@ def is_on(settings: SearchSettings, *, tools: int, tokens: int, window: int, was
     return tools > MOST_TOOLS * part or tokens > most_tokens(window) * part
 
 
+def why_on(settings: SearchSettings, *, tools: int, tokens: int, window: int) -> str:
+    """Why tools are searched for, as the end of a sentence."""
+    if settings.mode == "on":
+        return 'tools.search.mode is "on"'
+    if tools > MOST_TOOLS:
+        return f"there are {tools:,} tools, more than {MOST_TOOLS}"
+    if tokens > most_tokens(window):
+        return f"their definitions take about {tokens:,} tokens, more than {most_tokens(window):,}"
+    return f"there were more tools before: it ends below {int(MOST_TOOLS * END_SHARE)} tools"
+
+
 def most_tokens(window: int) -> int:
     return int(min(window * WINDOW_SHARE, MOST_TOKENS))
 

@@ -5,6 +5,9 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from openclaw.agent.agent import Agent
+from openclaw.agent.deferral import tokens_of
+from openclaw.agent.tool_search import SearchTools
 from openclaw.app import App
 from openclaw.commands.dispatch import Context, Surface
 from openclaw.commands.mcp import status_json
@@ -52,7 +55,7 @@ async def run(context: Context, parsed: Parsed) -> int:
         console.line(f"  Agent     {console.bold(one['id'])}  model {one['model'] or 'none'}{key}{_why(one['found'])}")
         if one["problem"]:
             console.line(f"            {console.bad('!')} {one['problem']}")
-        console.line(f"            workspace {one['workspace']}, {tool_count(one['tools'])}")
+        console.line(f"            workspace {one['workspace']}, {tool_count(one['tools'])}{_tokens(one)}")
     for server in found["servers"]:
         state = clean_label(f"{server['shown']}, {_tools(server)}", 300)
         console.line(f"  Server    {console.bold(clean_label(server['name'], 60))}  {state}")
@@ -91,6 +94,29 @@ def _why(found: str) -> str:
     return f" ({found})" if found else ""
 
 
+_NO_TOOLS = {"tools": 0, "toolTokens": 0, "toolTokensWithoutSearch": 0}
+
+
+def _cost(agent: Agent) -> dict[str, int]:
+    """How many tools an agent has, and about how many tokens the model reads of them in every request."""
+    offer = agent.offer()
+    everything = (*offer.shown, *offer.deferred.values())
+    finding = SearchTools(agent.dependencies.search, offer, {}).tools() if offer.deferred else ()
+    return {
+        "tools": len(everything),
+        "toolTokens": tokens_of((*offer.shown, *finding)),
+        "toolTokensWithoutSearch": tokens_of(everything),
+    }
+
+
+def _tokens(one: Mapping[str, Any]) -> str:
+    now, without = one["toolTokens"], one["toolTokensWithoutSearch"]
+    if not without:
+        return ""
+    saved = f", {without:,} without search" if without != now else ""
+    return f" (about {now:,} tokens{saved})"
+
+
 async def collect(app: App, surface: Surface) -> dict[str, Any]:
     """Everything `status` shows, as data. A part that cannot be read says so in its own place."""
     agents = []
@@ -112,12 +138,12 @@ async def collect(app: App, surface: Surface) -> dict[str, Any]:
                 "key": selection.key,
                 "problem": selection.problem,
             }
-            row["tools"] = len((await app.agent(spec)).tools())
+            row |= _cost(await app.agent(spec))
         except ConfigError:
             # Said once, with its place, under `config`.
-            row |= {"model": spec.model, "problem": "its model is not configured", "tools": 0}
+            row |= {"model": spec.model, "problem": "its model is not configured", **_NO_TOOLS}
         except OpenClawError as error:
-            row |= {"problem": str(error), "tools": 0}
+            row |= {"problem": str(error), **_NO_TOOLS}
         agents.append(row)
     sessions, store_problem = 0, ""
     try:

@@ -160,8 +160,16 @@ _TOOLS = Command(
             "list", "List the tools an agent has.", handler="openclaw.commands.tools:list_tools", options=(AGENT, JSON)
         ),
         Command(
+            "search",
+            "Find the tools of an agent by what they do.",
+            handler="openclaw.commands.tools:search",
+            details="Example: openclaw tools search create a calendar event",
+            arguments=(Argument("words", "What the tool should do, in English.", rest=True),),
+            options=(AGENT, JSON),
+        ),
+        Command(
             "explain",
-            "Say which rule in which file admits or hides a tool.",
+            "Say which rule in which file admits or hides a tool, and whether the model is shown it.",
             handler="openclaw.commands.tools:explain",
             arguments=(Argument("name", "The tool.", names="tool"),),
             options=(AGENT, JSON),

@@ -6,6 +6,9 @@ from difflib import get_close_matches
 
 import msgspec
 
+from openclaw.agent.agent import Agent
+from openclaw.agent.deferral import always_shown, tokens_of, why_on
+from openclaw.agent.tool_search import MOST_RESULTS
 from openclaw.app import App
 from openclaw.commands.approval_line import approval_line
 from openclaw.commands.dispatch import Context
@@ -14,6 +17,7 @@ from openclaw.commands.waiting import told_of_waiting
 from openclaw.log import one_line
 from openclaw.mcp.readiness import named_in
 from openclaw.mcp.status import ServerStatus
+from openclaw.ranking import rank
 from openclaw.security.external import clean_terminal
 from openclaw.tool import Tool, find_absence
 
@@ -30,6 +34,8 @@ class Explanation(msgspec.Struct, frozen=True):
     where: str = ""
     looked: tuple[str, ...] = ()
     approval: str = ""
+    # Whether the model is shown it or has to find it, and why; empty while all tools are shown.
+    shown: str = ""
 
 
 async def list_tools(context: Context, parsed: Parsed) -> int:
@@ -39,11 +45,7 @@ async def list_tools(context: Context, parsed: Parsed) -> int:
     if parsed.flag("json"):
         context.console.data([_as_json(tool) for tool in tools])
         return 0
-    rows = [
-        (tool.name, tool.kind + (f" {tool.origin}" if tool.origin else ""), one_line(tool.description))
-        for tool in tools
-    ]
-    context.console.table(("tool", "from", "what it does"), rows)
+    context.console.table(("tool", "from", "what it does"), [_row(tool) for tool in tools])
     context.console.note(context.console.dim("Why is one missing? openclaw tools explain NAME"))
     return 0
 
@@ -54,6 +56,10 @@ async def _told(context: Context, app: App, parsed: Parsed) -> AsyncIterator[Non
     agent = app.engine.agent(parsed.text("agent")).id
     async with told_of_waiting(context.console, await app.engine.manager(), agent):
         yield
+
+
+def _row(tool: Tool) -> tuple[str, str, str]:
+    return tool.name, tool.kind + (f" {tool.origin}" if tool.origin else ""), one_line(tool.description)
 
 
 def _as_json(tool: Tool) -> dict[str, object]:
@@ -81,7 +87,8 @@ async def explained(app: App, name: str, agent: str = "") -> Explanation:
         looked = tuple(f"MCP server {status.name}: {status.shown}" for status in ailing)
         rules, grants = app.engine.approval_rules(one.settings.id), app.engine.grants.all()
         approval = approval_line(tool, one.settings.id, rules, grants) if decision.allowed else ""
-        return Explanation(tool.name, decision.allowed, decision.rule, decision.where, looked, approval)
+        shown = _shown(one, tool) if decision.allowed else ""
+        return Explanation(tool.name, decision.allowed, decision.rule, decision.where, looked, approval, shown)
     absence = find_absence(one.absences(), name, any_case=True)
     if absence is not None:
         return Explanation(name, False, absence.reason, absence.where)
@@ -94,6 +101,34 @@ async def explained(app: App, name: str, agent: str = "") -> Explanation:
         *(f"plugin {status.id}: {status.state}" for status in (await app.plugins()).statuses()),
     )
     return Explanation(name, False, f"nothing offers a tool of this name. {hint}".strip(), looked=looked)
+
+
+def _shown(one: Agent, tool: Tool) -> str:
+    """Whether the model of an agent is shown a tool, when it is not shown all."""
+    offer, settings = one.offer(), one.settings.search
+    if not offer.deferred:
+        return ""
+    if tool.name not in offer.deferred:
+        return f"is shown it: {always_shown(tool, settings)}"
+    tools = (*offer.shown, *offer.deferred.values())
+    why = why_on(settings, tools=len(tools), tokens=tokens_of(tools), window=one.settings.window)
+    return f"has to find it with tool_search: {why} (tools.search)"
+
+
+async def search(context: Context, parsed: Parsed) -> int:
+    """Exit code 0 when something was found, 1 when nothing was."""
+    async with context.open_app() as app, _told(context, app, parsed):
+        agent = await app.settled(parsed.text("agent"))
+        tools = {tool.name: tool for tool in agent.tools()}
+    index = agent.dependencies.search.index(tools, agent.origins())
+    found = [tools[name] for name, _ in rank(index, " ".join(parsed.many("words")), MOST_RESULTS)]
+    if parsed.flag("json"):
+        context.console.data([_as_json(tool) for tool in found])
+    elif found:
+        context.console.table(("tool", "from", "what it does"), [_row(tool) for tool in found])
+    else:
+        context.console.line(f"None of {len(tools)} tools matches these words.")
+    return 0 if found else 1
 
 
 def _searched_servers(name: str, servers: Sequence[ServerStatus]) -> Iterator[str]:
@@ -128,6 +163,8 @@ async def explain(context: Context, parsed: Parsed) -> int:
             context.console.line(f"  decided in: {clean_terminal(found.where)}")
         if found.approval:
             context.console.line(f"  a call {clean_terminal(found.approval)}")
+        if found.shown:
+            context.console.line(f"  the model {clean_terminal(found.shown)}")
         for place in found.looked:
             context.console.line(f"  looked at: {clean_terminal(place)}")
     return 0 if found.available else 1
