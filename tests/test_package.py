@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+import yaml
 from packaging.metadata import Metadata, RawMetadata
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -51,6 +52,20 @@ def test_every_python_that_is_promised_is_named() -> None:
     named = [row.rpartition(" ")[2] for row in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", row)]
     assert named == ["3.11", "3.12", "3.13", "3.14"]
     assert PROJECT["requires-python"] == f">={named[0]}"
+
+
+def test_every_python_that_is_promised_is_tested_in_public() -> None:
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "test.yml").read_text(encoding="utf-8"))
+    assert workflow["jobs"]["quick"]["strategy"]["matrix"] == {
+        "os": ["ubuntu-latest", "macos-latest", "windows-latest"],
+        "python": ["3.11", "3.12", "3.13", "3.14"],
+    }
+
+
+def test_no_workflow_may_write_unless_it_says_so() -> None:
+    files = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+    rights = {file.name: yaml.safe_load(file.read_text(encoding="utf-8"))["permissions"] for file in files}
+    assert rights == {name: {"contents": "read"} for name in ("release.yml", "test.yml", "weekly.yml")}
 
 
 def hook() -> ModuleType:

@@ -76,8 +76,20 @@ class BadPage(AssertionError):
 
 def pages() -> list[Path]:
     """Everything that is written for people, but for the list of changes."""
-    own = ("AGENTS.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "VISION.md", "tests/README.md")
-    return [*(ROOT / name for name in own), *sorted(DOCS.rglob("*.md")), *sorted((ROOT / "examples").rglob("*.md"))]
+    own = (
+        "AGENTS.md",
+        "ARCHITECTURE.md",
+        "CODE_OF_CONDUCT.md",
+        "CONTRIBUTING.md",
+        "README.md",
+        "SECURITY.md",
+        "VISION.md",
+    )
+    return [
+        *(ROOT / name for name in (*own, "tests/README.md")),
+        *sorted(DOCS.rglob("*.md")),
+        *sorted((ROOT / "examples").rglob("*.md")),
+    ]
 
 
 def story(page: Path) -> list[Block]:

@@ -286,11 +286,11 @@ async def uninstall(context: Context, parsed: Parsed) -> int:
     return 0
 
 
-def _service_file(context: Context) -> Path:
+def _service_file(context: Context, platform: str = sys.platform) -> Path:
     """Where the service of the user's session is written. Raises OpenClawError where there is no such thing."""
-    if sys.platform == "darwin":
+    if platform == "darwin":
         return context.paths.home / "Library" / "LaunchAgents" / f"{LABEL}.plist"
-    if sys.platform.startswith("linux"):
+    if platform.startswith("linux"):
         config_home = Path(context.env.get("XDG_CONFIG_HOME") or context.paths.home / ".config")
         return config_home / "systemd" / "user" / UNIT
     raise OpenClawError("There is no service on this system.", hint="Use `openclaw gateway start`.")

@@ -125,12 +125,13 @@ def strike(mark: bytes, groups: Collection[int], number: int) -> int:
 
 def _strike_one(pid: int, mark: bytes, groups: Collection[int], number: int) -> None:
     """The number may have passed to another process since we looked: hold it, look again, then send."""
-    handle = os.pidfd_open(pid)
-    try:
-        if _is_ours(pid, mark, groups) is True:
-            signal.pidfd_send_signal(handle, number)
-    finally:
-        os.close(handle)
+    if sys.platform == "linux":
+        handle = os.pidfd_open(pid)
+        try:
+            if _is_ours(pid, mark, groups) is True:
+                signal.pidfd_send_signal(handle, number)
+        finally:
+            os.close(handle)
 
 
 def end_all(mark: bytes, groups: Collection[int]) -> None:

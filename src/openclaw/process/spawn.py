@@ -172,7 +172,8 @@ def _exit_code(popen: "subprocess.Popen[bytes]") -> int | None:
     info = os.waitid(os.P_PID, popen.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     if info is None:
         return None
-    return info.si_status if info.si_code == os.CLD_EXITED else -info.si_status
+    status: int = info.si_status
+    return status if info.si_code == os.CLD_EXITED else -status
 
 
 def spawn(
