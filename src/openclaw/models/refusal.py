@@ -228,7 +228,8 @@ def sentence(reason: Reason, refusal: Refusal, endpoint: ModelEndpoint, model: s
                 quoted(refusal.error.message) if refusal.error else quoted(refusal.message) or "not found"
             )
             place = _shown(url) or who
-            return f"{place} is not a chat endpoint that speaks {wire}{code}: {what}. Check {base}; it usually ends in /v1."
+            check = f"Check {base} (it usually ends in /v1) and models.providers.{who}.api."
+            return f"{place} is not a chat endpoint that speaks {wire}{code}: {what}. {check}"
         case "link":
             why = quoted(refusal.error.message) if refusal.error else "the connection failed"
             start = "Start it with `ollama serve`, or check" if who == "ollama" else "Check the network and"

@@ -556,7 +556,8 @@ async def test_an_address_that_is_no_model_endpoint_is_said_to_be_none(
         url = f"{server.origin}/v1/{wire.path}"
     code = "(200)" if page.status == 200 else f"({page.status})"
     assert done.error.startswith(f"{url} is not a chat endpoint that speaks {wire.name} {code}: ")
-    assert done.error.endswith(" Check models.providers.local.baseUrl; it usually ends in /v1.")
+    told = " Check models.providers.local.baseUrl (it usually ends in /v1) and models.providers.local.api."
+    assert done.error.endswith(told)
     if what is not None:
         assert f"{what.removeprefix(f' ({page.status})')}." in done.error
     assert done.retryable

@@ -100,7 +100,7 @@ def test_an_address_that_is_no_endpoint_is_named_without_its_query() -> None:
     url = "https://api.acme.test/wrong/chat/completions?key=abc"
     assert said("not-an-endpoint", Refusal(404, what="a web page"), ENDPOINT, url) == (
         "https://api.acme.test/wrong/chat/completions is not a chat endpoint that speaks chat-completions (404): a web page. "
-        "Check models.providers.acme.baseUrl; it usually ends in /v1."
+        "Check models.providers.acme.baseUrl (it usually ends in /v1) and models.providers.acme.api."
     )
 
 
