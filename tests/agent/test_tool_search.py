@@ -1,4 +1,4 @@
-"""Tools that a model has to find: whole turns over both vendors' wires, through the neutral door and Anthropic's own."""
+"""Tools that a model has to find: whole turns over every wire, through the neutral door and the vendors' own."""
 
 import json
 import sys
@@ -15,6 +15,7 @@ from openclaw.content import AssistantMessage
 from openclaw.conversation import Conversation
 from parts.command_line import Home, local_model
 from parts.model_servers import Answer, Call, ChatServer, MessagesServer, ModelServer, Reply
+from parts.responses_server import ResponsesServer
 
 SCRIPT = Path(__file__).parent.parent / "parts" / "many_tools.py"
 SESSION = "search"
@@ -42,7 +43,7 @@ def app_of(home: Home) -> App:
 def shown_tools(request: dict[str, Any]) -> list[str]:
     """The names of the tools that cost the model tokens from the beginning."""
     tools = [tool for tool in request["tools"] if not tool.get("defer_loading")]
-    return [tool.get("name") or tool["function"]["name"] for tool in tools]
+    return [tool.get("function", tool).get("name") or tool["type"] for tool in tools]
 
 
 def prefix(request: dict[str, Any]) -> tuple[str, list[str]]:
@@ -56,7 +57,9 @@ def prefix(request: dict[str, Any]) -> tuple[str, list[str]]:
         return value
 
     tools = [tool for tool in request["tools"] if not tool.get("defer_loading")]
-    return json.dumps([tools, request.get("system")]), [json.dumps(plain(one)) for one in request["messages"]]
+    said = request["messages"] if "messages" in request else request["input"]
+    head = [tools, request.get("system"), request.get("instructions")]
+    return json.dumps(head), [json.dumps(plain(one)) for one in said]
 
 
 def hold_their_beginnings(requests: list[dict[str, Any]]) -> None:
@@ -68,6 +71,8 @@ def hold_their_beginnings(requests: list[dict[str, Any]]) -> None:
 
 DOORS = {
     "chat, neutral": ("openai-completions", ChatServer, False, BY_CALL),
+    "responses, neutral": ("openai-responses", ResponsesServer, False, BY_CALL),
+    "responses, their own": ("openai-responses", ResponsesServer, True, BY_NAME),
     "messages, neutral": ("anthropic-messages", MessagesServer, False, BY_CALL),
     "messages, their own": ("anthropic-messages", MessagesServer, True, BY_NAME),
 }
@@ -103,7 +108,8 @@ async def test_a_tool_is_found_and_called_again_in_the_next_turn_and_after_a_res
     # The first request shows the native tools and those for searching, and no server's.
     assert [name for name in shown_tools(server.requests[0]) if name.startswith("many")] == []
     assert ("tool_call" in shown_tools(server.requests[0])) is not own_door
-    assert ("tool_reference" in json.dumps(server.requests[1])) is own_door
+    answered = json.dumps(server.requests[1])
+    assert ("tool_reference" in answered or "tool_search_output" in answered) is own_door
     hold_their_beginnings(server.requests[:in_one_process])
     hold_their_beginnings(server.requests[in_one_process:])
 
