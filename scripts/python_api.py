@@ -29,11 +29,13 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "What servers ask and tell": (
         "ElicitationRequest",
         "ElicitationAnswer",
+        "PageRequest",
         "SamplingRequest",
         "SamplingMessage",
         "SamplingAnswer",
         "LogMessage",
     ),
+    "Signing in": ("SignInRequest", "SignedIn"),
     "Events": (
         "Event",
         "StateChanged",
@@ -71,6 +73,7 @@ MEMBERS: dict[str, tuple[str, ...]] = {
         "absences",
         "stderr",
         "settle",
+        "sign_in",
         "reconcile",
         "end_session",
     ),
@@ -93,6 +96,7 @@ MEMBERS: dict[str, tuple[str, ...]] = {
     "Tool": ("schema",),
     "Result": ("text", "data", "structured", "images", "raise_for_error"),
     "ElicitationRequest": ("accept", "decline", "cancel"),
+    "PageRequest": ("opened", "decline", "cancel"),
     "SamplingMessage": ("text",),
     "ServerStatus": ("told", "shown"),
 }

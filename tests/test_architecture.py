@@ -99,6 +99,7 @@ LATE: dict[str, str] = {
     "openclaw.gateway.gateway": "servers are begun to be started before aiohttp's server is loaded",
     "openclaw.mcp.connect": "stdio servers need no HTTP client",
     "openclaw.mcp.embedding": "few configs name secrets",
+    "openclaw.mcp.manager": "few programs have anybody sign in, and sign-ins need an HTTP client",
     "openclaw.mcp.wording": "only a mistyped name needs difflib",
     "openclaw.mcp_server.calls": "most clients are never asked anything, and cryptography is large",
     "openclaw.mcp_server.server": "most clients cannot be asked",

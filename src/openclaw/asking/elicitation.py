@@ -12,14 +12,13 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
-from urllib.parse import quote
 
 from openclaw.asking.forms import Form, FormError, read_form
 from openclaw.config.servers import ServerSpec
 from openclaw.conversation import Answer, Question
 from openclaw.errors import AddressError, RpcError
 from openclaw.protocol.jsonrpc import INVALID_PARAMS
-from openclaw.security.egress import Rules, browser_address
+from openclaw.security.egress import page_address
 from openclaw.security.external import clean_label, clean_text
 from openclaw.tool import Invocation, note
 
@@ -34,8 +33,6 @@ _LONGEST_MESSAGE = 2_000
 _LONGEST_NAME = 100
 # Calls whose questions are counted.
 _MOST_CALLS = 256
-# Besides letters and digits; no program on the way takes them for more than a part of an address.
-_IN_FRAGMENT = "-._~:/?&=+,%@!"
 _MINUTE = 60.0
 
 
@@ -170,13 +167,10 @@ def _form(schema: object) -> Form:
 
 def _address(url: str) -> str:
     """An address as a browser may be given it. Raises RpcError."""
-    base, mark, fragment = url.partition("#")
     try:
-        # A server may not lead a browser to what only this machine or this network reaches: pages there act for whoever comes from near.
-        address, _ = browser_address(base, Rules(), what="The page that a person is asked to open")
+        return page_address(url)[0]
     except AddressError as error:
         raise RpcError(INVALID_PARAMS, str(error)) from None
-    return address + mark + quote(fragment.encode("utf-8", "replace"), safe=_IN_FRAGMENT)
 
 
 def _answered(

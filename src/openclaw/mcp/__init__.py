@@ -41,9 +41,12 @@ if TYPE_CHECKING:
     from openclaw.mcp.tools.results import as_json as as_json
     from openclaw.mcp.typed_handlers import ElicitationAnswer as ElicitationAnswer
     from openclaw.mcp.typed_handlers import ElicitationRequest as ElicitationRequest
+    from openclaw.mcp.typed_handlers import PageRequest as PageRequest
     from openclaw.mcp.typed_handlers import SamplingAnswer as SamplingAnswer
     from openclaw.mcp.typed_handlers import SamplingMessage as SamplingMessage
     from openclaw.mcp.typed_handlers import SamplingRequest as SamplingRequest
+    from openclaw.mcp.typed_handlers import SignedIn as SignedIn
+    from openclaw.mcp.typed_handlers import SignInRequest as SignInRequest
     from openclaw.media import MediaStore as MediaStore
     from openclaw.protocol.authorizer import Authorizer as Authorizer
     from openclaw.security.external import clean_label as clean_label
@@ -77,6 +80,7 @@ __all__ = [
     "MediaStore",
     "MemoryTransport",
     "OpenClawError",
+    "PageRequest",
     "Prompt",
     "PromptArgument",
     "PromptEntry",
@@ -94,6 +98,8 @@ __all__ = [
     "ServerSpec",
     "ServerStatus",
     "ServersOptions",
+    "SignInRequest",
+    "SignedIn",
     "StateChanged",
     "Tool",
     "ToolsChanged",
@@ -142,7 +148,10 @@ _MODULE_OF = {
     "as_json": "openclaw.mcp.tools.results",
     "ElicitationAnswer": "openclaw.mcp.typed_handlers",
     "ElicitationRequest": "openclaw.mcp.typed_handlers",
+    "PageRequest": "openclaw.mcp.typed_handlers",
     "SamplingAnswer": "openclaw.mcp.typed_handlers",
+    "SignInRequest": "openclaw.mcp.typed_handlers",
+    "SignedIn": "openclaw.mcp.typed_handlers",
     "SamplingMessage": "openclaw.mcp.typed_handlers",
     "SamplingRequest": "openclaw.mcp.typed_handlers",
     "MediaStore": "openclaw.media",

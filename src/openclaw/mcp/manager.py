@@ -14,7 +14,8 @@ import contextlib
 import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, Self, TypedDict, Unpack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, Unpack
 
 import msgspec
 
@@ -51,12 +52,15 @@ from openclaw.mcp.session_servers import SessionServers, beside
 from openclaw.mcp.status import ServerStatus
 from openclaw.mcp.tools.registry import Difference, ToolEntry
 from openclaw.mcp.tools.results import Result
-from openclaw.mcp.typed_handlers import Elicit, Sample, with_typed_handlers
+from openclaw.mcp.typed_handlers import Elicit, Sample, SignedIn, SignIn, Visit, with_typed_handlers
 from openclaw.mcp.view import View
 from openclaw.mcp.wording import correction, not_started, timed_out
 from openclaw.media import MediaStore
 from openclaw.tool import Absence, Invocation, OwnWords, Tool, ToolResult
 from openclaw.transport.connection import OnProgress
+
+if TYPE_CHECKING:
+    from openclaw.mcp.program_sign_in import ProgramSignIn
 
 _log = logging.getLogger(__name__)
 
@@ -78,7 +82,9 @@ class ManagerOptions(TypedDict, total=False):
     """What a Manager takes besides its servers."""
 
     elicit: Elicit | None
+    visit: Visit | None
     sample: Sample | None
+    sign_in: SignIn | None
     roots: Iterable[str | os.PathLike[str]]
     on_log: OnLog | None
     options: ServersOptions | None
@@ -95,8 +101,9 @@ class ManagerOptions(TypedDict, total=False):
 class Manager:
     """MCP servers kept available, and their tools: `async with Manager([Server(…), …]) as manager`.
 
-    It takes one list of servers for everybody, or a mapping from agents to lists. Servers ask back through `elicit` (a person), `sample` (a
-    model) and `roots` (folders they may work in); what is not given is not offered to them. `on_log` hears their log messages.
+    It takes one list of servers for everybody, or a mapping from agents to lists. Servers ask back through `elicit` (a person), `visit` (a
+    page that a person opens), `sample` (a model) and `roots` (folders they may work in); what is not given is not offered to them. `on_log`
+    hears their log messages. `sign_in` has a person sign in to a server (`manager.sign_in`); its tokens are kept in `state`, encrypted.
 
     `state` is where tool lists, pins and servers' own words are kept between runs; `media` takes what models cannot.
     `reserved` are names of other tools, which servers' tools must not take. `eager` starts servers at once; without it each starts
@@ -111,7 +118,9 @@ class Manager:
         servers: Servers,
         *,
         elicit: Elicit | None = None,
+        visit: Visit | None = None,
         sample: Sample | None = None,
+        sign_in: SignIn | None = None,
         roots: Iterable[str | os.PathLike[str]] = (),
         on_log: OnLog | None = None,
         options: ServersOptions | None = None,
@@ -137,11 +146,11 @@ class Manager:
         self.is_eager = eager
         self._patience = patience
         self._revoke = revoke
-        self._dependencies = self._in_process.added_to(
-            with_typed_handlers(
-                dependencies or Dependencies(), elicit=elicit, sample=sample, roots=roots, on_log=on_log
-            )
+        given = with_typed_handlers(
+            dependencies or Dependencies(), elicit=elicit, visit=visit, sample=sample, roots=roots, on_log=on_log
         )
+        self._signing_in = _signing_in(sign_in, self._state, given)
+        self._dependencies = self._in_process.added_to(self._signing_in.added_to(given) if self._signing_in else given)
         self._cache = Cache(self._state)
         cores = os.cpu_count() or 1
         starters, fetchers = Limiter(STARTERS_PER_CORE * cores), Limiter(max(cores, FEWEST_FETCHERS))
@@ -218,6 +227,8 @@ class Manager:
     async def __aexit__(self, *_: object) -> None:
         self._phase = "closed"
         await self._pool.close()
+        if self._signing_in is not None:
+            await self._signing_in.close()
         _log.info("MCP manager shut down")
 
     # For agents (tool.ToolSource, tool.ContextSource)
@@ -245,6 +256,16 @@ class Manager:
         return self._view(agent).origins()
 
     # For programs and people
+
+    async def sign_in(self, name: str, agent: str = ANY_AGENT) -> SignedIn:
+        """Have a person sign in to a server, by the function that was given as `sign_in`, and connect to it with what came of it. Raises
+        AuthError when it came to nothing."""
+        if self._signing_in is None:
+            raise UsageError("Nobody can sign in here.", hint="Give Manager(…, sign_in=…, state=…) a function for it.")
+        server = self.server(name, agent)
+        done = await self._signing_in.sign_in(server.spec)
+        await server.refresh()
+        return done
 
     def start(self, agent: str = ANY_AGENT, *, first: str = "") -> None:
         """Start the servers of one agent that do not run yet; lazy ones whose tools are known stay as they are.
@@ -626,3 +647,11 @@ def _origin(entry: ToolEntry) -> tuple[str, str]:
 
 def _all(specs: Mapping[str, Sequence[ServerSpec]]) -> list[ServerSpec]:
     return list(dict.fromkeys(spec for listed in specs.values() for spec in listed))
+
+
+def _signing_in(sign_in: SignIn | None, folder: Path | None, dependencies: Dependencies) -> "ProgramSignIn | None":
+    if sign_in is None:
+        return None
+    from openclaw.mcp.program_sign_in import ProgramSignIn
+
+    return ProgramSignIn(sign_in, folder, dependencies)

@@ -53,7 +53,7 @@ def remedy_sentence(remedy: Remedy, server: str, owner: str = "", *, prefix: Com
         case "logs":
             return f"`{command('logs', server, owner, prefix=prefix)}` shows what it wrote."
         case "auth" if prefix == PYTHON:
-            return "Give it an api_key or headers, or the manager a sign-in of its own: Dependencies(authorize=…)."
+            return "Give it an api_key or headers, or have somebody sign in: Manager(…, sign_in=…) and manager.sign_in."
         case "auth" if prefix == EDITOR:
             return f"Let the editor send its key as a header, or {command('auth', server, prefix=prefix)}."
         case "auth":

@@ -1,4 +1,5 @@
-"""What servers ask of a program that embeds the client, as values: a question for a person, a question for a model, folders.
+"""What servers ask of a program that embeds the client, as values: a question or a page for a person, a question for a model, folders, a
+sign-in.
 
 Owns these values, and making `Handlers` of functions that take and give them. What a server says is its own words: the message of a
 question is cleaned for a terminal, and everything else is as it came. Shows and asks nothing itself.
@@ -13,11 +14,13 @@ from typing import Any, Literal, TypeVar
 import msgspec
 from msgspec import structs
 
-from openclaw.errors import UsageError
+from openclaw.errors import AddressError, RpcError, UsageError
 from openclaw.mcp.connect import Dependencies
-from openclaw.mcp.handlers import Handler, OnLog
+from openclaw.mcp.handlers import Handler, Mode, OnLog
 from openclaw.mcp.tools.results import Content
+from openclaw.protocol.jsonrpc import INVALID_PARAMS
 from openclaw.redact import redact
+from openclaw.security.egress import page_address
 from openclaw.security.external import clean_text
 from openclaw.tool import Invocation
 
@@ -49,6 +52,32 @@ class ElicitationRequest(msgspec.Struct, frozen=True):
     def accept(self, content: Mapping[str, Any]) -> ElicitationAnswer:
         """The person filled in the form."""
         return ElicitationAnswer("accept", content)
+
+    def decline(self) -> ElicitationAnswer:
+        """The person said no."""
+        return ElicitationAnswer("decline")
+
+    def cancel(self) -> ElicitationAnswer:
+        """Nobody answered."""
+        return ElicitationAnswer("cancel")
+
+
+class PageRequest(msgspec.Struct, frozen=True):
+    """A server wants a person to open a page (elicitation of mode `url`): `url` is safe to hand to a browser, `host` is where it leads.
+
+    Never open it unasked: show which `server` asks, its `message` and the whole address, and let them decline. What they do there is not
+    told here: the server hears of it, and the call goes on when it does.
+    """
+
+    server: str
+    message: str
+    url: str
+    host: str
+    invocation: Invocation | None = None
+
+    def opened(self) -> ElicitationAnswer:
+        """The person agreed, and the page is open."""
+        return ElicitationAnswer("accept")
 
     def decline(self) -> ElicitationAnswer:
         """The person said no."""
@@ -91,8 +120,32 @@ class SamplingAnswer(msgspec.Struct, frozen=True):
     stop_reason: str = "endTurn"
 
 
+class SignInRequest(msgspec.Struct, frozen=True):
+    """Somebody has to sign in to `server`: show them `url`, whole, or open it in their browser. `host` is where they will type a password,
+    and `warning` says what is odd about it. The browser ends at `redirect_uri`."""
+
+    server: str
+    url: str
+    host: str
+    redirect_uri: str
+    warning: str = ""
+
+
+class SignedIn(msgspec.Struct, frozen=True):
+    """Somebody signed in. `expires_at` is in seconds since the epoch, None when the server does not say; with `renewable` it is renewed
+    without a person."""
+
+    server: str
+    scopes: tuple[str, ...]
+    expires_at: float | None
+    renewable: bool
+
+
 T = TypeVar("T")
 Elicit = Callable[[ElicitationRequest], Awaitable[ElicitationAnswer]]
+Visit = Callable[[PageRequest], Awaitable[ElicitationAnswer]]
+# Gives the address that the browser ended at, or None when it comes back to this machine by itself.
+SignIn = Callable[[SignInRequest], Awaitable[str | None]]
 Sample = Callable[[SamplingRequest], Awaitable[SamplingAnswer]]
 
 
@@ -100,20 +153,24 @@ def with_typed_handlers(
     dependencies: Dependencies,
     *,
     elicit: Elicit | None,
+    visit: Visit | None = None,
     sample: Sample | None,
     roots: Iterable[str | os.PathLike[str]],
     on_log: OnLog | None,
 ) -> Dependencies:
     """The same dependencies with these functions in the place of the handlers that they have."""
-    changes: dict[str, Handler] = {}
-    if elicit is not None:
-        changes["elicitation"] = _elicitation(elicit)
+    changes: dict[str, Any] = {}
+    if elicit is not None or visit is not None:
+        modes: tuple[Mode, ...] = (*(("form",) if elicit else ()), *(("url",) if visit else ()))
+        changes |= {"elicitation": _elicitation(elicit, visit), "modes": modes}
     if sample is not None:
         changes["sampling"] = _sampling(sample)
     if folders := _folders(roots):
         changes["roots"] = _roots(folders)
     if changes and dependencies.handlers_of is not None:
-        raise UsageError("elicit, sample and roots do not go together with handlers_of.", hint="Give one of them.")
+        raise UsageError(
+            "elicit, visit, sample and roots do not go together with handlers_of.", hint="Give one of them."
+        )
     return structs.replace(
         dependencies,
         handlers=structs.replace(dependencies.handlers, **changes),
@@ -129,6 +186,8 @@ def _folders(roots: object) -> tuple[Path, ...]:
 
 class _Asked(msgspec.Struct, rename="camel"):
     message: str = ""
+    mode: str = "form"
+    url: str = ""
     requested_schema: dict[str, Any] = {}
 
 
@@ -151,19 +210,32 @@ async def _awaited(key: str, answer: Awaitable[T]) -> T:
     return await answer
 
 
-def _elicitation(elicit: Elicit) -> Handler:
+def _elicitation(elicit: Elicit | None, visit: Visit | None) -> Handler:
     async def handle(server: str, params: Mapping[str, Any], invocation: Invocation | None) -> Mapping[str, Any]:
         asked = msgspec.convert(params, _Asked, strict=False)
         message = clean_text(redact(asked.message), MAX_MESSAGE)
-        answer = await _awaited(
-            "elicit", elicit(ElicitationRequest(server, message, asked.requested_schema, invocation))
-        )
+        if asked.mode == "url" and visit is not None:
+            page = _page(server, message, asked.url, invocation)
+            key, hint, answer = "visit", "request.opened()", await _awaited("visit", visit(page))
+        elif asked.mode == "form" and elicit is not None:
+            form = ElicitationRequest(server, message, asked.requested_schema, invocation)
+            key, hint, answer = "elicit", "request.accept({…})", await _awaited("elicit", elicit(form))
+        else:
+            raise RpcError(INVALID_PARAMS, "Questions of this mode are not answered here.")
         if not isinstance(answer, ElicitationAnswer):
-            raise UsageError("The elicit function gave no ElicitationAnswer.", hint="Return request.accept({…}).")
+            raise UsageError(f"The {key} function gave no ElicitationAnswer.", hint=f"Return {hint}.")
         given: dict[str, Any] = {"action": answer.action}
         return given if answer.content is None else {**given, "content": dict(answer.content)}
 
     return handle
+
+
+def _page(server: str, message: str, url: str, invocation: Invocation | None) -> PageRequest:
+    try:
+        address, host = page_address(url)
+    except AddressError as error:
+        raise RpcError(INVALID_PARAMS, str(error)) from None
+    return PageRequest(server, message, address, host, invocation)
 
 
 def _sampling(sample: Sample) -> Handler:

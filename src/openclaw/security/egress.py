@@ -9,6 +9,7 @@ import re
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Literal
+from urllib.parse import quote
 
 import msgspec
 
@@ -183,6 +184,20 @@ def check_url(url: str, rules: Rules) -> Target:
     if literal is not None:
         check_dial(target, literal, rules)
     return target
+
+
+# Besides letters and digits, of a fragment: no program on the way takes them for more than a part of an address.
+_IN_FRAGMENT = "-._~:/?&=+,%@!"
+
+
+def page_address(url: str) -> tuple[str, str]:
+    """The address of a page that a server wants a person to open, as a browser may be given it, and its host. Raises AddressError.
+
+    A server may not lead a browser to what only this machine or this network reaches: pages there act for whoever comes from near.
+    """
+    base, mark, fragment = url.partition("#")
+    address, host = browser_address(base, Rules(), what="The page that a person is asked to open")
+    return address + mark + quote(fragment.encode("utf-8", "replace"), safe=_IN_FRAGMENT), host
 
 
 def browser_address(url: str, rules: Rules, *, what: str) -> tuple[str, str]:

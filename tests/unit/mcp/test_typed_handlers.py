@@ -5,13 +5,14 @@ from typing import Any
 
 import pytest
 
-from openclaw.errors import UsageError
+from openclaw.errors import RpcError, UsageError
 from openclaw.mcp.connect import Dependencies
 from openclaw.mcp.handlers import ELICIT, ROOTS, SAMPLE, Handlers
 from openclaw.mcp.tools.results import Content
 from openclaw.mcp.typed_handlers import (
     ElicitationAnswer,
     ElicitationRequest,
+    PageRequest,
     SamplingAnswer,
     SamplingMessage,
     SamplingRequest,
@@ -101,3 +102,21 @@ async def test_a_function_that_is_not_async_is_told_so() -> None:
 def test_one_folder_is_not_a_list_of_them() -> None:
     with pytest.raises(UsageError, match=r"roots must be a list of folders\. Write roots=\[Path\.cwd\(\)\]\."):
         given(roots="/tmp")
+
+
+async def test_a_page_arrives_as_an_address_that_a_browser_may_be_given() -> None:
+    heard: list[PageRequest] = []
+
+    async def visit(request: PageRequest) -> ElicitationAnswer:
+        heard.append(request)
+        return request.opened()
+
+    handlers = given(visit=visit)
+    page = {"mode": "url", "message": "Pay \x1b[31mhere", "url": "https://pay.example.com/a#b c", "elicitationId": "1"}
+    assert await handlers.answer("shop", ELICIT, page, None) == {"action": "accept"}
+    assert heard == [PageRequest("shop", "Pay here", "https://pay.example.com/a#b%20c", "pay.example.com")]
+    assert handlers.capabilities() == {"elicitation": {"url": {}}}
+    for refused in ({**page, "url": "http://127.0.0.1/x"}, {"message": "?", "requestedSchema": FORM}):
+        with pytest.raises(RpcError):
+            await handlers.answer("shop", ELICIT, refused, None)
+    assert len(heard) == 1
