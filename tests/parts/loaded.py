@@ -234,7 +234,7 @@ def _collect_ended() -> None:
 
 
 def _watch(door: socket.socket, descriptors: Sequence[int]) -> int:
-    """Start the program, and tell of its process and of its end."""
+    """Start the program, and tell of its end."""
     *streams, line, written = descriptors
     door.close()
     with open(written, "rb") as file:
@@ -242,19 +242,16 @@ def _watch(door: socket.socket, descriptors: Sequence[int]) -> int:
         order = msgspec.json.decode(file.read(), type=Order)
     pid = os.fork()
     if pid == 0:
-        os.close(line)
-        _never_return(partial(_become, order, streams))
+        _never_return(partial(_become, order, streams, line))
     for one in streams:
         os.close(one)
-    os.write(line, b"%d\n" % pid)
     os.write(line, b"%d\n" % os.waitpid(pid, 0)[1])
     return 0
 
 
-def _become(order: Order, streams: Sequence[int]) -> int:
+def _become(order: Order, streams: Sequence[int], line: int) -> int:
     for number, one in enumerate(streams):
         os.dup2(one, number)
-    os.closerange(3, 256)
     if order.terminal:
         os.setsid()
         _take_terminal()
@@ -272,6 +269,9 @@ def _become(order: Order, streams: Sequence[int]) -> int:
     sys.stdout = _stream(1, "w")
     sys.stderr = _stream(2, "w", "backslashreplace")
     sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr  # type: ignore[misc, assignment]
+    # From here on it is the program: who asked for it may look at it and send it signals.
+    os.write(line, b"%d\n" % os.getpid())
+    os.closerange(3, 256)
     from openclaw.__main__ import main
 
     return main()
