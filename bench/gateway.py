@@ -31,10 +31,12 @@ class Gateway:
 
 
 def write_config(home: Path, servers: dict[str, Target]) -> None:
-    """A config with these servers where commands run with `environment(home)` find it, and a port nobody else uses."""
+    """A config with these servers where commands run with `environment(home)` find it, a port nobody else uses, and a model, as people
+    have one."""
     state = Path(environment(home)["OPENCLAW_STATE_DIR"])
     state.mkdir(parents=True, exist_ok=True)
-    (state / "openclaw.json").write_text(json.dumps(config_of(servers) | {"gateway": {"port": free_port()}}))
+    more = {"gateway": {"port": free_port()}, "agents": {"defaults": {"model": "builtin/offline"}}}
+    (state / "openclaw.json").write_text(json.dumps(config_of(servers) | more))
 
 
 def free_port() -> int:

@@ -18,6 +18,7 @@ from typing import Any, Self
 from openclaw.acp import wire
 from openclaw.acp.agent import AcpAgent
 from openclaw.acp.connection import Connection
+from openclaw.acp.model import missing_model
 from openclaw.acp.sessions import Options, Sessions
 from openclaw.content import to_json
 from openclaw.control.app_host import AppHost
@@ -250,7 +251,7 @@ class NearEditor(Talk):
 
     async def __aenter__(self) -> Self:
         self._loop = asyncio.get_running_loop()
-        self._agent = AcpAgent(self._sessions)
+        self._agent = AcpAgent(self._sessions, self._has_model)
         self._connection.serve(self._agent)
         if self._greet:
             self.greeting = await self.initialize()
@@ -267,6 +268,9 @@ class NearEditor(Talk):
     async def kept(self, session: str) -> str:
         """What is on disk of a session, as JSON."""
         return to_json(await (await self._host.app()).store.show(f"agent:main:{session}")).decode()
+
+    async def _has_model(self) -> bool:
+        return not await missing_model(await self._host.app(), self._options.agent, self._options.session)
 
     async def _sessions(self, client: wire.Initialize) -> Sessions:
         return Sessions(self._host.app, self._host.paths(), self._connection, client, self._options)

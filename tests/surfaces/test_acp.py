@@ -33,9 +33,10 @@ def script(home: Home, *turns: dict[str, Any], **more: Any) -> None:
 
 
 async def test_the_greeting_says_what_the_agent_can_do(home: Home, folder: Path) -> None:
+    script(home)
     async with Editor(home, folder) as editor:
         told = editor.greeting
-        assert told["protocolVersion"] == 1
+        assert (told["protocolVersion"], told["authMethods"]) == (1, [])
         assert told["agentCapabilities"] == {
             "loadSession": True,
             "promptCapabilities": {"image": True, "audio": False, "embeddedContext": True},
@@ -217,6 +218,7 @@ async def test_without_a_model_a_session_needs_authentication(home: Home, folder
         script(home, {"text": "Hello."})
         assert await editor.request("authenticate", methodId="openclaw-setup") == {}
         assert await editor.prompt(await editor.new(), "hello") == "end_turn"
+        assert (await editor.initialize())["authMethods"] == []
 
 
 async def test_a_line_that_is_too_long_is_refused_and_the_connection_stays(home: Home, folder: Path) -> None:

@@ -43,13 +43,18 @@ _METHODS: dict[str, tuple[str, type[wire.Part]]] = {
 
 # Makes the sessions of a client that has introduced itself.
 OpenSessions = Callable[[wire.Initialize], "Awaitable[Sessions]"]
+# Whether there is a model to answer with.
+HasModel = Callable[[], Awaitable[bool]]
 
 
 class AcpAgent:
     """A `connection.Handler`. `greeted` is the `initialize` that was answered already, before there was an agent."""
 
-    def __init__(self, open_sessions: OpenSessions, greeted: wire.Initialize | None = None) -> None:
+    def __init__(
+        self, open_sessions: OpenSessions, has_model: HasModel, greeted: wire.Initialize | None = None
+    ) -> None:
         self._open = open_sessions
+        self._has_model = has_model
         self._client = greeted
         self._sessions: Sessions | None = None
 
@@ -87,10 +92,11 @@ class AcpAgent:
 
     async def _initialize(self, request: Request) -> Any:
         client = params_of(request, wire.Initialize)
-        told = greeting(msgspec.json.decode(request.params))
+        # Before anything is waited for: what comes behind it counts.
+        self._client = client
+        told = greeting(msgspec.json.decode(request.params), has_model=await self._has_model())
         if told is None:
             raise RequestError(INVALID_PARAMS, "Invalid params: protocolVersion must be a number.")
-        self._client = client
         return told
 
     async def _call(self, name: str, params: wire.Part) -> Any:

@@ -1,6 +1,7 @@
 """`openclaw acp`. Its options are read here by hand, since an editor waits while we start.
 
-`main` is the fast way in, for the words an editor's config holds: it answers `initialize` before anything else is loaded (`greeting.py`).
+`main` is the fast way in, for the words an editor's config holds: it answers `initialize` before anything else is loaded (`greeting.py`),
+unless somebody has to look first whether a model is there (`model_mark.py`).
 Everything else (help, mistakes) goes through the command table like any other command, and ends in `run`.
 """
 
@@ -9,7 +10,7 @@ import select
 import sys
 from collections.abc import Sequence
 
-from openclaw.acp import greeting
+from openclaw.acp import greeting, model_mark
 from openclaw.control import plain_options
 
 # A plain name instead of typing.TYPE_CHECKING: type checkers know it, and importing typing costs milliseconds.
@@ -55,7 +56,7 @@ def main(words: Sequence[str]) -> int | None:
         return 1
     if os.isatty(0):
         sys.stderr.write(_AT_A_TERMINAL)
-    first = _greet()
+    first = _greet(options)
     if first is None:
         # Nobody said anything. At a terminal another end of input would be waited for.
         return 0
@@ -66,9 +67,9 @@ def main(words: Sequence[str]) -> int | None:
     return serve.main(serve.ServeOptions(**options), take_over(), greeted, rest)
 
 
-def _greet() -> tuple[bytes, bytes] | None:
-    """Answer a plain `initialize`, if that is what comes first. That line, and what was read besides; nothing of it is lost. None when
-    the input ends before anything came."""
+def _greet(options: "dict[str, Any]") -> tuple[bytes, bytes] | None:
+    """Answer a plain `initialize`, if that is what comes first and a model is known to be there. That line, and what was read besides;
+    nothing of it is lost. None when the input ends before anything came."""
     given = b""
     try:
         while b"\n" not in given and len(given) < greeting.MOST_BYTES:
@@ -79,7 +80,8 @@ def _greet() -> tuple[bytes, bytes] | None:
     except OSError:
         return b"", given
     line, _, rest = given.partition(b"\n")
-    told = greeting.answer(line)
+    named = (options.get(name, "") for name in ("config", "agent", "session"))
+    told = greeting.answer(line) if model_mark.is_known(os.environ, *named) else None
     if told is None:
         return b"", given
     try:

@@ -1,7 +1,7 @@
-"""The answer to `initialize`, on the standard library alone: a client waits for it while we start, and it is the same for everybody.
+"""The answer to `initialize`, on the standard library alone: a client waits for it while we start.
 
-Owns what we say we can do. Knows neither config nor models: that `authenticate` is offered does not mean that it is needed. Next: agent.py
-has every other method.
+Owns what we say we can do. `authenticate` is offered where no model is there to answer; there is no account of ours, and so no `logout`.
+Next: agent.py has every other method.
 """
 
 import json
@@ -21,7 +21,7 @@ SETUP_FLAG = "--setup"
 MOST_BYTES = 65_536
 
 
-def greeting(params: "dict[str, Any]") -> "dict[str, Any] | None":
+def greeting(params: "dict[str, Any]", *, has_model: bool) -> "dict[str, Any] | None":
     """The result of `initialize`; None for parameters that name no version. The same version if we speak it, else our own."""
     version = params.get("protocolVersion")
     if not isinstance(version, int) or isinstance(version, bool):
@@ -34,18 +34,18 @@ def greeting(params: "dict[str, Any]") -> "dict[str, Any] | None":
             "mcpCapabilities": {"http": True, "sse": True},
             "sessionCapabilities": {"list": {}, "resume": {}, "close": {}, "delete": {}, "additionalDirectories": {}},
         },
-        "authMethods": [_setup(params)],
+        "authMethods": [] if has_model else [_setup(params)],
         "agentInfo": {"name": "openclaw", "title": "OpenClaw", "version": __version__},
     }
 
 
 def answer(line: bytes) -> bytes | None:
-    """The answer to a first line that is a plain `initialize`; None when there is more to it."""
+    """The answer, where a model is there, to a first line that is a plain `initialize`; None when there is more to it."""
     try:
         message = json.loads(line)
         id, params = message["id"], message["params"]
         is_plain = message["jsonrpc"] == "2.0" and message["method"] == "initialize" and type(id) in (int, str)
-        told = greeting(params) if is_plain and isinstance(params, dict) else None
+        told = greeting(params, has_model=True) if is_plain and isinstance(params, dict) else None
         if told is None:
             return None
         return json.dumps({"jsonrpc": "2.0", "id": id, "result": told}, separators=(",", ":")).encode()

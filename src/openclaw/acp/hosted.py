@@ -6,10 +6,12 @@ The App is the gateway's, which stays when the client leaves; what this client o
 from openclaw.acp import wire
 from openclaw.acp.agent import AcpAgent
 from openclaw.acp.connection import LINE_BYTES, Connection, RequestError, params_of
+from openclaw.acp.model import missing_model
 from openclaw.acp.sessions import Options, Sessions
 from openclaw.app import App
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
+from openclaw.errors import OpenClawError
 from openclaw.protocol.framing import LineFramer
 from openclaw.protocol.jsonrpc import Request
 from openclaw.protocol.strict_lines import read
@@ -29,6 +31,12 @@ async def run(context: Context, parsed: Parsed) -> int:
         async def current() -> App:
             return app
 
+        async def has_model() -> bool:
+            try:
+                return not await missing_model(app, options.agent, options.session)
+            except OpenClawError:
+                return False
+
         async def sessions(client: wire.Initialize) -> Sessions:
             return Sessions(current, app.paths, connection, client, options)
 
@@ -38,7 +46,7 @@ async def run(context: Context, parsed: Parsed) -> int:
                 for line in framer.feed(piece):
                     if agent is None:
                         greeted = _greeted(line) if parsed.flag("greeted") else None
-                        agent = AcpAgent(sessions, greeted)
+                        agent = AcpAgent(sessions, has_model, greeted)
                         connection.serve(agent)
                         if greeted is not None:
                             continue

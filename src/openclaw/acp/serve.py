@@ -20,10 +20,12 @@ from openclaw.acp.connection import LINE_BYTES, Connection
 from openclaw.config.plain_paths import home, running_socket
 from openclaw.control.standard_streams import Line, LogLines, Reader, Writer
 from openclaw.control.stdio_ending import Ending
+from openclaw.errors import OpenClawError
 
 if TYPE_CHECKING:
     from openclaw.acp.forward import Forwarded
     from openclaw.acp.sessions import Sessions
+    from openclaw.app import App
     from openclaw.config.sections import LoggingSection
     from openclaw.control.app_host import AppHost
 
@@ -158,7 +160,7 @@ class _Local:
         client = None
         with suppress(msgspec.MsgspecError, UnicodeDecodeError):
             client = msgspec.json.decode(greeted, type=_Greeted).params if greeted else None
-        self._agent = AcpAgent(self._host.sessions, client)
+        self._agent = AcpAgent(self._host.sessions, self._host.has_model, client)
         self._connection.serve(self._agent)
 
     def begin_again(self) -> None:
@@ -191,10 +193,17 @@ class _Host:
         self._log_as = log_as
         self._host: AppHost | None = None
 
+    async def has_model(self) -> bool:
+        make, host = await self._made()
+        try:
+            return not await make.missing_model(await host.app(), self._options.agent, self._options.session)
+        except (OpenClawError, OSError) as error:
+            # Whoever opens a session is told more.
+            _log.warning("It is not known whether there is a model: %s", error)
+            return False
+
     async def sessions(self, client: wire.Initialize) -> "Sessions":
-        make = await asyncio.to_thread(_loaded)
-        if self._host is None:
-            self._host = make.host(self._options.config, dict(os.environ), _working_directory(), self._log_as)
+        make, host = await self._made()
         options = self._options
         chosen = make.options(
             agent=options.agent,
@@ -203,7 +212,13 @@ class _Host:
             require_existing=options.require_existing,
             allow_client_servers=options.allow_client_servers,
         )
-        return make.sessions(self._host.app, self._host.paths(), self._connection, client, chosen)
+        return make.sessions(host.app, host.paths(), self._connection, client, chosen)
+
+    async def _made(self) -> "tuple[_Loaded, AppHost]":
+        make = await asyncio.to_thread(_loaded)
+        if self._host is None:
+            self._host = make.host(self._options.config, dict(os.environ), _working_directory(), self._log_as)
+        return make, self._host
 
     async def close(self) -> None:
         if self._host is not None:
@@ -214,14 +229,16 @@ class _Loaded(msgspec.Struct, frozen=True):
     host: "type[AppHost]"
     sessions: "type[Sessions]"
     options: type
+    missing_model: "Callable[[App, str, str], Awaitable[str]]"
 
 
 def _loaded() -> _Loaded:
     """Everything an agent needs, which takes a while."""
+    from openclaw.acp.model import missing_model
     from openclaw.acp.sessions import Options, Sessions
     from openclaw.control.app_host import AppHost
 
-    return _Loaded(AppHost, Sessions, Options)
+    return _Loaded(AppHost, Sessions, Options, missing_model)
 
 
 async def _ended(work: Awaitable[None], seconds: float) -> None:

@@ -19,6 +19,7 @@ from openclaw.acp import settings, wire
 from openclaw.acp.client_servers import given_servers
 from openclaw.acp.connection import Connection, Replied, RequestError
 from openclaw.acp.given import SessionGiven
+from openclaw.acp.model import missing_model
 from openclaw.acp.records import Record, Records
 from openclaw.acp.replay import replayed
 from openclaw.acp.session import Session
@@ -27,7 +28,6 @@ from openclaw.config.paths import Paths
 from openclaw.config.servers import server_specs
 from openclaw.errors import ConfigError, ModelError, OpenClawError
 from openclaw.log import iso_time, short_hash
-from openclaw.models.catalog import OFFLINE
 from openclaw.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, RequestId
 from openclaw.redact import redact
 from openclaw.security.external import clean_terminal
@@ -206,15 +206,11 @@ class Sessions:
         """The App, once a model is there to answer. Raises RequestError."""
         app = await self._app()
         try:
-            selection = await app.selection(app.engine.agent(self._agent(app)))
+            missing = await missing_model(app, self._options.agent, self._options.session)
         except OpenClawError as error:
             raise _internal(error) from None
-        if selection.name == OFFLINE and selection.found:
-            raise RequestError(
-                wire.AUTH_REQUIRED,
-                f"OpenClaw has no model to answer with: {selection.found}. Set agents.defaults.model in "
-                f"{app.paths.config_file}, or the key of a vendor in the environment; `openclaw doctor` says more.",
-            )
+        if missing:
+            raise RequestError(wire.AUTH_REQUIRED, missing)
         return app
 
     def _agent(self, app: App) -> str:

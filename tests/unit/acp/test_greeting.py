@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from openclaw.acp.greeting import answer
+from openclaw.acp.greeting import answer, greeting
 
 
 def line(**changes: Any) -> bytes:
@@ -24,10 +24,16 @@ def test_a_plain_greeting_is_answered_with_its_id() -> None:
 
 
 def test_a_client_that_has_terminals_is_told_how_to_set_up_in_one() -> None:
-    [plain] = told(line())["result"]["authMethods"]
     capable = {"protocolVersion": 1, "clientCapabilities": {"auth": {"terminal": True}}}
-    [method] = told(line(params=capable))["result"]["authMethods"]
-    assert method == {**plain, "type": "terminal", "args": ["--setup"], "env": {}}
+    plain, method = (greeting(params, has_model=False) for params in ({"protocolVersion": 1}, capable))
+    assert plain is not None
+    assert method is not None
+    [told_plainly], [told_whole] = plain["authMethods"], method["authMethods"]
+    assert told_whole == {**told_plainly, "type": "terminal", "args": ["--setup"], "env": {}}
+
+
+def test_a_client_has_nothing_to_sign_in_to_where_a_model_is_there() -> None:
+    assert told(line())["result"]["authMethods"] == []
 
 
 @pytest.mark.parametrize(
