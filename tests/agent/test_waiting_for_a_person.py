@@ -8,6 +8,7 @@ import pytest
 
 from openclaw.content import ToolCall
 from openclaw.conversation import Answer, Question, QuestionKind
+from openclaw.standstill import paused
 from openclaw.tool import Invocation, ToolResult
 from parts.stage import Script, Stage, calls, echo, ends, result, says, tool
 
@@ -115,6 +116,31 @@ async def test_time_goes_on_after_the_answer(
         await run
 
     assert [end.result for end in ends(stage.events)] == [ToolResult.error(ending)]
+
+
+async def test_the_seconds_of_a_call_are_told_without_those_in_which_a_person_thought(
+    stage: Stage, person: Person
+) -> None:
+    seconds = 0.0
+    stage.clock = lambda: seconds
+
+    async def asking_twice(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
+        nonlocal seconds
+        seconds += 2.0
+        # Approvals wait in line for the person first, and then for the answer: one wait within the other.
+        async with paused(invocation.conversation.asker):
+            await invocation.conversation.asker.ask(Question("approval", "May I?"))
+        seconds += 3.0
+        return result("done")
+
+    stage.tools = [tool("asking", asking_twice)]
+    run = asyncio.create_task(stage.run(Script([calls(ToolCall("1", "asking", {})), says("Done.")])))
+    async with asyncio.timeout(GUARD):
+        await person.asked.acquire()
+        seconds += 1_000.0
+        person.says()
+        await run
+    assert [end.seconds for end in ends(stage.events)] == [5.0]
 
 
 async def test_any_number_of_calls_that_wait_for_a_person_leave_room_for_others(stage: Stage, person: Person) -> None:

@@ -126,6 +126,7 @@ class Stage:
     decide: PolicyDecide = lambda tool, agent: ALLOWED
     on_event: Callable[[Event], None] = lambda event: None
     asker: Asker = field(default_factory=Nobody)
+    clock: Callable[[], float] = lambda: 0.0
 
     def sink(self, event: Event) -> None:
         self.events.append(event)
@@ -164,7 +165,7 @@ class Stage:
             offer=lambda: Offer(tuple(self.tools)),
             call_tool=self.invoke,
             sink=self.sink,
-            clock=lambda: 0.0,
+            clock=self.clock,
             on_message=self.record,
             **extra,
         )

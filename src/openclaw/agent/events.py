@@ -67,7 +67,7 @@ class ToolProgress(msgspec.Struct, frozen=True):
 
 
 class ToolEnd(msgspec.Struct, frozen=True):
-    """A call is over, well or not: see `result.is_error`."""
+    """A call is over, well or not: see `result.is_error`. `seconds` are those it took, without any in which a person was asked."""
 
     call: ToolCall
     result: ToolResult

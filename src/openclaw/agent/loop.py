@@ -250,7 +250,7 @@ class _Run(msgspec.Struct):
             await self.record(answer(call, self.ended[call.id].result))
 
     async def call(self, call: ToolCall, labels: dict[str, str]) -> None:
-        async with _Slot(self.room) as slot:
+        async with _Slot(self.room, self.clock) as slot:
             self.started[call.id] = self.clock()
             self.sink(ToolStart(call, labels.get(call.name, "")))
             try:
@@ -258,6 +258,9 @@ class _Run(msgspec.Struct):
             except Exception as error:
                 _log.error("calling %s failed", call.name, exc_info=error)
                 result = ToolResult.error(f"{call.name} failed: {error}")
+            finally:
+                # A person's time to think is not the tool's.
+                self.started[call.id] += slot.lent_for
             self.end(call, result)
 
     def invocation(self, call: ToolCall, slot: "_Slot") -> Invocation:
@@ -313,12 +316,14 @@ class _Run(msgspec.Struct):
 
 
 class _Slot:
-    """A call's place among those that run side by side."""
+    """A call's place among those that run side by side. `lent_for` is how many seconds others could have it."""
 
-    def __init__(self, room: asyncio.Semaphore) -> None:
+    def __init__(self, room: asyncio.Semaphore, clock: Callable[[], float]) -> None:
         self._room = room
+        self._clock = clock
         self._is_held = False
         self._lent = 0
+        self._lent_since = self.lent_for = 0.0
 
     async def __aenter__(self) -> "_Slot":
         await self._take()
@@ -331,11 +336,15 @@ class _Slot:
     async def lent(self) -> AsyncIterator[None]:
         """For others meanwhile. It is waited for again afterwards, but not by a call that was cancelled."""
         self._lent += 1
+        if self._lent == 1:
+            self._lent_since = self._clock()
         self._give()
         try:
             yield
         finally:
             self._lent -= 1
+            if not self._lent:
+                self.lent_for += self._clock() - self._lent_since
         if not self._lent:
             await self._take()
 
