@@ -65,6 +65,7 @@ FENCES: dict[str, set[str]] = {
     "botocore": {"secrets"},
     "google": {"secrets"},
     "azure": {"secrets"},
+    "pydantic_monty": {"tools"},
 }
 STANDARD_FENCES: dict[str, set[str]] = {"subprocess": {"process"}, "ssl": {"net"}, "urllib.request": set()}
 

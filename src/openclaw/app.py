@@ -471,7 +471,8 @@ class App:
             structs.replace(conversation, agent=spec.id, session=key, namespace="", workspace=root)
         )
         call = ToolCall(self._call_id(), found.name, arguments)
-        return await self.engine.invoke(found, call, Invocation(known, call.id))
+        inner = _InnerCalls(self, spec, known)
+        return await self.engine.invoke(found, call, Invocation(known, call.id, inner=inner))
 
     async def unknown(self, name: str, arguments: dict[str, Any], conversation: Conversation) -> ToolResult:
         """The answer to a call, without a model, of a tool that the agent does not have. It leaves its line in the audit trail."""
@@ -518,6 +519,37 @@ class App:
                 await asyncio.gather(plugins.settle(spec.id, 0.0), *(source.settle(spec.id, grace) for source in given))
                 found = named()
         return found if found is not None and self.engine.decide(found, spec.id).allowed else None
+
+
+class _InnerCalls:
+    """The calls that a call without a model makes."""
+
+    def __init__(self, app: App, spec: AgentSpec, conversation: Conversation) -> None:
+        self._app = app
+        self._spec = spec
+        self._conversation = conversation
+        self._agent: Agent | None = None
+
+    async def tools(self) -> Sequence[Tool]:
+        asked = self._conversation
+        if self._agent is None:
+            self._agent = await self._app.agent(
+                self._spec, workspace=asked.workspace, session=asked.session, folders=asked.folders
+            )
+            (await self._app.engine.manager()).start(self._spec.id)
+            grace = self._app.engine.startup_grace
+            sources = self._agent.dependencies.sources
+            await asyncio.gather(*(source.settle(self._spec.id, grace) for source in sources))
+        return self._agent.tools()
+
+    async def call(self, call: ToolCall, code: str) -> ToolResult:
+        offered = {tool.name: tool for tool in await self.tools()}
+        invoke = self._app.engine.invoke
+        invocation = Invocation(structs.replace(self._conversation, code=code), call.id)
+        if (tool := offered.get(call.name)) is not None:
+            return await invoke(tool, call, invocation)
+        assert self._agent is not None  # made by `tools`
+        return invoke.unknown(call, invocation, offered, self._agent.absence(call.name))
 
 
 def _said(message: str, sent: Sequence[Block], blocks: Sequence[Block], sources: Sequence[str]) -> UserMessage:

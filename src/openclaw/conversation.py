@@ -256,7 +256,8 @@ class Conversation(msgspec.Struct, frozen=True):
     command).
 
     `folders` are where it works, before whatever its agent has configured: the first is the workspace, and file tools may use the others
-    too. With `reads_only` no call may change anything. `editor` is the person's, if it does work of tools.
+    too. With `reads_only` no call may change anything. `editor` is the person's, if it does work of tools. `code` is the model's program
+    that makes this call (`tools/code/`), empty when the model makes it itself.
 
     `foreign`, `written` (what the person wrote), `granted` (the session's own grants) and `declined` are filled in while it runs, from the
     session first.
@@ -278,6 +279,7 @@ class Conversation(msgspec.Struct, frozen=True):
     folders: tuple[Path, ...] = ()
     reads_only: bool = False
     editor: Editor | None = None
+    code: str = ""
     written: list[str] = msgspec.field(default_factory=list)
     granted: list[Grant] = msgspec.field(default_factory=list)
     declined: Declined = msgspec.field(default_factory=Declined)

@@ -62,7 +62,7 @@ _log = logging.getLogger(__name__)
 
 # Names that no server's tool may take: those that tools/native.py offers (tests/engine/test_engine.py holds that), written down because to
 # load it costs more than a command without native tools should pay.
-NATIVE_NAMES = ("read", "write", "edit", "ls", "grep", "exec", "web_fetch")
+NATIVE_NAMES = ("read", "write", "edit", "ls", "grep", "exec", "web_fetch", "run_code")
 
 
 class Engine:

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, Protocol, runtime_checkable
 
 import msgspec
 
-from openclaw.content import Block, Text, to_json
+from openclaw.content import Block, Text, ToolCall, to_json
 from openclaw.conversation import Conversation
 from openclaw.wildcard import matches
 
@@ -20,6 +20,8 @@ TOOL_SEARCH: Final = "tool_search"
 TOOL_DESCRIBE: Final = "tool_describe"
 TOOL_CALL: Final = "tool_call"
 SEARCH_TOOLS: Final = frozenset({TOOL_SEARCH, TOOL_DESCRIBE, TOOL_CALL})
+# The native tool that runs code of the model, which calls other tools.
+RUN_CODE: Final = "run_code"
 # How a call ended that the tool gave no answer to; empty when it gave one, be it an error.
 Ending = Literal["", "timeout", "failed"]
 
@@ -50,11 +52,24 @@ def _ignore(message: str) -> None:
     return None
 
 
+class InnerCalls(Protocol):
+    """How a running tool calls the others of its agent: each through the whole stack of `tools/invoke.py`, and in sight of who watches."""
+
+    async def tools(self) -> Sequence["Tool"]:
+        """What may be called now."""
+        ...
+
+    async def call(self, call: ToolCall, code: str) -> ToolResult:
+        """Make a call, by its name, in the conversation of the tool that makes it; `code` is the program that it is made by."""
+        ...
+
+
 class Invocation(msgspec.Struct, frozen=True):
     """What a running tool may know about the call. `progress` shows a sentence to the person who waits.
 
     Who that is, and how they are asked something, is in `conversation`. `notes` are sentences of ours that a model gets beside the result
-    of a server's tool: that its person was asked something meanwhile, and no word of what they said.
+    of a server's tool: that its person was asked something meanwhile, and no word of what they said. `inner` is for the one tool that
+    calls others (`tools/code/run_code.py`).
     """
 
     conversation: Conversation
@@ -63,6 +78,7 @@ class Invocation(msgspec.Struct, frozen=True):
     notes: list[str] = msgspec.field(default_factory=list)
     # False for a tool whose definition the model was not shown: when its arguments are wrong, the answer has their schema.
     is_shown: bool = True
+    inner: InnerCalls | None = None
 
     @property
     def agent(self) -> str:

@@ -97,7 +97,7 @@ class Workplace(msgspec.Struct, frozen=True):
         async def variables(skill: str) -> Mapping[str, str]:
             return await skill_variables(skill, skills.skills, entries, self.resolve)
 
-        return native_tools(fence, environ=self.env, variables=variables)
+        return native_tools(fence, environ=self.env, variables=variables, code=self.config.root.tools.code_mode)
 
 
 def workspace_of(spec: AgentSpec, given: Path | None, paths: Paths) -> Path:

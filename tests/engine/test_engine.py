@@ -4,6 +4,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+from openclaw.config.sections import CodeModeSection
 from openclaw.config.servers import ServerSpec
 from openclaw.content import ToolCall
 from openclaw.conversation import Conversation
@@ -44,7 +45,9 @@ async def test_a_reload_ends_the_running_call_of_a_denied_tool_also_when_no_serv
 
 
 def test_the_reserved_names_are_those_of_the_native_tools() -> None:
-    assert [tool.name for tool in native_tools(Fence()).tools("main")] == list(NATIVE_NAMES)
+    assert [tool.name for tool in native_tools(Fence(), code=CodeModeSection(enabled=True)).tools("main")] == list(
+        NATIVE_NAMES
+    )
 
 
 async def test_a_server_over_memory_that_no_program_brings_says_so_instead_of_dialling() -> None:

@@ -158,7 +158,7 @@ class Stage:
             **options,
         )
         given = {"prepare": prepare, "shorten": shorten}
-        extra = {name: function for name, function in given.items() if function}
+        extra: dict[str, Any] = {name: function for name, function in given.items() if function}
         return await run(
             request,
             provider_stream=model.stream,

@@ -54,6 +54,7 @@ NATIVE_KINDS: Mapping[str, wire.ToolKind] = {
     "grep": "search",
     "exec": "execute",
     "web_fetch": "fetch",
+    "run_code": "execute",
 }
 _VERBS = {"read": "Read", "ls": "List", "write": "Write", "edit": "Edit", "grep": "Search", "web_fetch": "Fetch"}
 

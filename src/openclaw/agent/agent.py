@@ -190,6 +190,7 @@ class Agent(msgspec.Struct, frozen=True):
                 ),
                 provider_stream=self.dependencies.provider_stream,
                 offer=turn.offer,
+                usable=self.tools,
                 call_tool=turn.call,
                 sink=sink,
                 clock=self.dependencies.clock,

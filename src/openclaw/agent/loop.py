@@ -38,7 +38,7 @@ from openclaw.conversation import MOST_DECLINED, Conversation, Nobody
 from openclaw.models import provider
 from openclaw.models.provider import Done, ModelEvent, ModelRequest, ProviderStream
 from openclaw.standstill import PausingAsker, Standstill
-from openclaw.tool import Invocation, ToolResult
+from openclaw.tool import Invocation, Tool, ToolResult
 
 _log = logging.getLogger(__name__)
 
@@ -104,17 +104,32 @@ async def run(
     call_tool: CallTool,
     sink: Sink,
     clock: Callable[[], float],
+    usable: Callable[[], Sequence[Tool]] = tuple,
     on_message: OnMessage = _forget,
     prepare: Prepare = _unchanged,
     shorten: Prepare = _unchanged,
 ) -> RunOutcome:
-    """Run until it ends. `offer` is asked before each model call: servers come and go meanwhile.
+    """Run until it ends. `offer` is asked before each model call: servers come and go meanwhile. `usable` are the tools that code of the
+    model may call, shown or not.
 
     `prepare` sees the messages before each model call; `shorten` when the vendor says they were too long all the same.
     """
     room = asyncio.Semaphore(request.parallel_calls)
     messages = list(request.messages)
-    state = _Run(request, provider_stream, offer, call_tool, sink, clock, on_message, prepare, shorten, messages, room)
+    state = _Run(
+        request,
+        provider_stream,
+        offer,
+        usable,
+        call_tool,
+        sink,
+        clock,
+        on_message,
+        prepare,
+        shorten,
+        messages,
+        room,
+    )
     sink(RunStart(request.conversation.agent, request.model, request.conversation.session, request.window))
     try:
         reason, error = await _within(request, state)
@@ -137,6 +152,7 @@ class _Run(msgspec.Struct):
     request: RunRequest
     provider_stream: ProviderStream
     offer: Callable[[], Offer]
+    usable: Callable[[], Sequence[Tool]]
     call_tool: CallTool
     sink: Sink
     clock: Callable[[], float]
@@ -269,7 +285,12 @@ class _Run(msgspec.Struct):
             asker = PausingAsker(asker, lambda: self.waiting(slot))
         # A tool is told of the conversation, and speaks in it by its result and its progress alone.
         conversation = msgspec.structs.replace(self.request.conversation, sink=None, asker=asker)
-        return Invocation(conversation, call.id, progress=lambda text: self.sink(ToolProgress(call.id, text)))
+        return Invocation(
+            conversation,
+            call.id,
+            progress=lambda text: self.sink(ToolProgress(call.id, text)),
+            inner=_InnerCalls(self, slot),
+        )
 
     @asynccontextmanager
     async def waiting(self, slot: "_Slot") -> AsyncIterator[None]:
@@ -313,6 +334,32 @@ class _Run(msgspec.Struct):
             await self.close(why)
         except Exception as error:
             _log.error("a cancelled run could not be recorded: %s", error)
+
+
+class _InnerCalls(msgspec.Struct, eq=False):
+    """The calls that a call makes: in its place among those that run side by side, each with events of its own, none in the transcript."""
+
+    run: _Run
+    slot: "_Slot"
+
+    async def tools(self) -> Sequence[Tool]:
+        return self.run.usable()
+
+    async def call(self, call: ToolCall, code: str) -> ToolResult:
+        run = self.run
+        began = run.clock()
+        invocation = run.invocation(call, self.slot)
+        conversation = msgspec.structs.replace(invocation.conversation, code=code)
+        # None makes calls of its own.
+        invocation = msgspec.structs.replace(invocation, conversation=conversation, inner=None)
+        label = next((tool.label for tool in run.usable() if tool.name == call.name), "")
+        run.sink(ToolStart(call, label))
+        result = ToolResult.error("The call was cancelled.")
+        try:
+            result = await run.call_tool(call, invocation)
+        finally:
+            run.sink(ToolEnd(call, result, run.clock() - began))
+        return result
 
 
 class _Slot:

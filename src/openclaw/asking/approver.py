@@ -208,7 +208,7 @@ class Approver:
     async def _judged(self, call: Call, conversation: Conversation) -> tuple[Case, Verdict]:
         """All that is known about a call, and what follows. What takes long is done beside everything else, and nothing else is: to get
         there and back costs more than most calls."""
-        arguments, foreign = call.request.arguments, conversation.foreign
+        arguments, foreign, code = call.request.arguments, conversation.foreign, conversation.code
         known = self._known(call.tool, arguments, conversation)
         if known.takes_long:
             return await asyncio.to_thread(_judge, known)
@@ -216,9 +216,9 @@ class Approver:
         origins: Mapping[str, str] = {}
         if known.is_doubted and not risk.only_reads:
             if takes_long(arguments, foreign, known.written):
-                origins = await asyncio.to_thread(foreign_values, arguments, foreign, known.written)
+                origins = await asyncio.to_thread(foreign_values, arguments, foreign, known.written, code)
             else:
-                origins = foreign_values(arguments, foreign, known.written)
+                origins = foreign_values(arguments, foreign, known.written, code)
         case = _case_of(known, risk, origins)
         return case, decide(case)
 
@@ -417,7 +417,11 @@ def _judge(known: _Known) -> tuple[Case, Verdict]:
     risk = _risk_of(known)
     looks_up = known.is_doubted and not risk.only_reads
     case = _case_of(
-        known, risk, foreign_values(known.arguments, known.conversation.foreign, known.written) if looks_up else {}
+        known,
+        risk,
+        foreign_values(known.arguments, known.conversation.foreign, known.written, known.conversation.code)
+        if looks_up
+        else {},
     )
     return case, decide(case)
 

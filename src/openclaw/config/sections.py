@@ -27,6 +27,11 @@ from openclaw.config.entry import (
 Names = tuple[str, ...]
 Port = Annotated[int, Meta(ge=0, le=65535)]
 Amount = Annotated[float, Meta(ge=0)]
+# Bounds of code mode: less is of no use, more is asking for trouble.
+CodeTime = Annotated[int, Meta(ge=100, le=60_000)]
+CodeMemory = Annotated[int, Meta(ge=8 * 1024 * 1024, le=1024 * 1024 * 1024)]
+CodeOutput = Annotated[int, Meta(ge=1_024, le=1024 * 1024)]
+CodeCalls = Annotated[int, Meta(ge=1, le=64)]
 
 
 Fallback = Literal["untainted", "deny", "allow"]
@@ -90,6 +95,20 @@ class ToolRules(Part, frozen=True):
     ] = None
 
 
+class CodeModeSection(Part, frozen=True):
+    """Code mode: the tool `run_code`, by which a model calls many tools in one short program."""
+
+    foreign = keys("languages maxSearchLimit maxSnapshotBytes runtime searchDefaultLimit snapshotTtlSeconds")
+
+    enabled: Annotated[bool, about("Whether agents have `run_code`. Needs the extra `code` (pydantic-monty).")] = False
+    timeout_ms: Annotated[CodeTime, about("Time that the code of one run may take; calls it makes do not count.")] = (
+        30_000
+    )
+    memory_limit_bytes: Annotated[CodeMemory, about("Memory that the code of one run may take.")] = 64 * 1024 * 1024
+    max_output_bytes: Annotated[CodeOutput, about("Characters that come back from one run.")] = 65_536
+    max_pending_tool_calls: Annotated[CodeCalls, about("Calls that one run makes at the same time.")] = 8
+
+
 class ToolSearch(Part, frozen=True):
     """When tools are not shown to a model but found by it. Built-in tools are always shown."""
 
@@ -106,6 +125,7 @@ class ToolsSection(ToolRules, frozen=True):
     """The same for every agent, and how tools are shown to a model."""
 
     search: Annotated[ToolSearch, about("When tools are searched for instead of shown.")] = ToolSearch()
+    code_mode: Annotated[CodeModeSection, about("Code that calls tools.")] = CodeModeSection()
 
 
 class ModelChoice(Part, frozen=True):

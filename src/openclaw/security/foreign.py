@@ -4,7 +4,9 @@ A value is foreign when it stands in foreign text of its conversation and not in
 a telling part of a longer one: an address, a file name, a number, an IBAN. A number of up to three digits is theirs only where they wrote
 of what it is one: `file 13` for an argument `file_id`. Compared without case, invisible characters and kinds of blank, and as escapes and
 entities read; accounts and long numbers however they are grouped. Where not all foreign text is kept, every value counts that the person
-did not write. Much text takes its time: this module says so (`takes_long`), and allows to look in a thread.
+did not write. Of a call that code makes (`tools/code/`) every value counts that neither the person wrote nor the code says in so many
+words: code may have put it together from what it read. Much text takes its time: this module says so
+(`takes_long`), and allows to look in a thread.
 
 What was paraphrased or encoded on the way is not found: that is said in docs/explain/what-is-untrusted.md. What follows from a foreign
 value is security/approval.py's to say.
@@ -46,7 +48,13 @@ _BLOCK = 16_384
 # Between the texts of a block. Stands in no text in normal form, and in no value.
 _BETWEEN = "\n"
 
-_SOURCES = {"mcp": "server", "plugin": "plugin", "web": "the page at", "file": "the kept result"}
+_SOURCES = {
+    "mcp": "server",
+    "plugin": "plugin",
+    "web": "the page at",
+    "file": "the kept result",
+    "code": "code that had read text of",
+}
 # Of a source, as it is shown.
 _LONGEST_NAME = 100
 # Of a value that may be written in groups (DE89 3704 0044, 1,000,000): so many digits, and no more characters.
@@ -78,17 +86,21 @@ def source_text(source: str) -> str:
     return f"{word} {clean_label(name, _LONGEST_NAME)}" if word else clean_label(source, _LONGEST_NAME)
 
 
-def foreign_values(arguments: Mapping[str, Any], foreign: ForeignSources, written: Sequence[str]) -> Mapping[str, str]:
-    """The arguments with a foreign value in them, each with the source it came from."""
+def foreign_values(
+    arguments: Mapping[str, Any], foreign: ForeignSources, written: Sequence[str], code: str = ""
+) -> Mapping[str, str]:
+    """The arguments with a foreign value in them, each with the source it came from. `code` is the program that makes the call, if one
+    does."""
     if not foreign:
         return {}
     own = _Own(written)
     index = _index_of(foreign)
     found: dict[str, str] = {}
     left = _Left(index.length + own.length)
+    spelled = normal(code)
     for name, argument in arguments.items():
         for text in _texts_of(name, argument):
-            if source := index.source_of(text, own, name, left):
+            if source := _made(normal(text), spelled, own, name, index) or index.source_of(text, own, name, left):
                 found[name] = source
                 break
     return found
@@ -104,6 +116,13 @@ def takes_long(arguments: Mapping[str, Any], foreign: ForeignSources, written: S
         1 + len(value) // _CHARACTERS_A_SEARCH if isinstance(value, str) else 1 for _, value in leaves(arguments)
     )
     return searches * (foreign.length + sum(map(len, written))) > _GONE_THROUGH_AT_ONCE
+
+
+def _made(value: str, code: str, own: "_Own", name: str, index: "_Index") -> str:
+    """Where a value came from that code put together; empty when it did not, or no code makes the call."""
+    if not value or not code or _has(code, value) or own.names(value, name):
+        return ""
+    return index.last
 
 
 def written_hosts(hosts: Iterable[str], written: Sequence[str]) -> frozenset[str]:
@@ -211,7 +230,7 @@ class _Index:
         self._read = 0
         # The sources of what was read.
         self._heard: set[str] = set()
-        self._last = ""
+        self.last = ""
         self._is_whole = True
 
     def read(self, foreign: ForeignSources) -> None:
@@ -225,7 +244,7 @@ class _Index:
         silent = [source for source in sources if source not in self._heard]
         # Of a source without a text (a picture, a conversation of before) nobody knows what it said.
         self._is_whole = foreign.is_whole and not silent
-        self._last = silent[0] if silent else sources[-1]
+        self.last = silent[0] if silent else sources[-1]
         if not self._is_whole:
             # Nothing is searched for.
             return
@@ -246,7 +265,7 @@ class _Index:
         if not value:
             return ""
         if not self._is_whole or not left.take():
-            return "" if own.names(value, name) else self._last
+            return "" if own.names(value, name) else self.last
         if (
             len(value) <= MOST_VALUE
             and (source := self._texts.source_where(_has, value))
@@ -257,7 +276,7 @@ class _Index:
             if own.has(part):
                 continue
             if not left.take():
-                return self._last
+                return self.last
             if source := self._texts.source_where(_has_word, part) or self._source_in_groups(part):
                 return source
         return "" if len(value) > MOST_VALUE or own.has(value) else self._source_in_groups(value)

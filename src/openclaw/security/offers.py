@@ -12,7 +12,7 @@ from openclaw.grant import Grant
 from openclaw.security.approval import HOST, Case, Verdict, bound_to, is_exec, is_plain_command, is_short, new_hosts
 from openclaw.security.patterns import names_host
 from openclaw.security.suggestion import Suggestion, exact, suggest
-from openclaw.tool import Tool, ToolFacts
+from openclaw.tool import RUN_CODE, Tool, ToolFacts
 
 _ID_BYTES = 8
 
@@ -66,7 +66,9 @@ def new_id() -> str:
 def _offered(case: Case, verdict: Verdict) -> list[tuple[Offer, Suggestion]]:
     nothing = Suggestion({}, "")
     once = (Offer("once", "y", "once", "once"), nothing)
-    may_last = not is_exec(case.tool) or is_plain_command(case)
+    is_code = case.tool.kind == "native" and case.tool.name == RUN_CODE
+    # Nobody can tell from the text of code what it will do.
+    may_last = not is_code and (not is_exec(case.tool) or is_plain_command(case))
     # A rule that asks is asked again whatever is granted. And a server's tool without a definition cannot be recognised.
     if verdict.step == 5 or not may_last or (case.tool.kind == "mcp" and case.facts is None):
         return [once]

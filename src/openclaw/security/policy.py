@@ -22,6 +22,7 @@ _NATIVE_GROUPS = {
     "group:fs": frozenset({"read", "write", "edit", "ls", "grep"}),
     "group:runtime": frozenset({"exec"}),
     "group:web": frozenset({"web_fetch", "web_search"}),
+    "group:code": frozenset({"run_code"}),
 }
 _KIND_GROUPS: dict[str, frozenset[Kind]] = {
     "group:mcp": frozenset({"mcp"}),
@@ -34,7 +35,7 @@ _ALIASES = {"bash": "exec"}
 _PROFILES: dict[str, tuple[str, ...]] = {
     "minimal": (),
     "messaging": ("group:mcp",),
-    "coding": ("group:fs", "group:runtime", "group:web", "group:mcp"),
+    "coding": ("group:fs", "group:runtime", "group:web", "group:code", "group:mcp"),
     "full": ("*",),
 }
 # Native tools that can do anything at all: off until a rule or a profile names them, or their group. A wildcard does not.

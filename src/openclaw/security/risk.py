@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from openclaw.tool import Tool, ToolFacts
+from openclaw.tool import RUN_CODE, Tool, ToolFacts
 
 # Names of arguments (or the last word of one) whose value is a place in the network, even without a scheme.
 _PLACES = frozenset({"url", "uri", "link", "website", "endpoint", "host", "hostname", "href", "webhook"})
@@ -64,7 +64,8 @@ def kind_of_risk(tool: Tool, facts: ToolFacts | None, *, reads: bool) -> Risk:
     if tool.kind == "native":
         if tool.name == "exec":
             return EXEC
-        return READ if tool.read_only else WRITE
+        # Code reaches nothing but tools, and each call of one is judged by itself.
+        return READ if tool.read_only or tool.name == RUN_CODE else WRITE
     if tool.read_only or reads:
         return READ
     if facts is not None and facts.trusts_annotations and facts.read_only:

@@ -1,6 +1,6 @@
 """The native tools as models see them: names, descriptions, schemas, and which function answers each.
 
-A ToolSource. Owns nothing of what the tools do (files.py, grep.py, execute.py, web_fetch.py) and nothing of who may use them
+A ToolSource. Owns nothing of what the tools do (files.py, grep.py, execute.py, web_fetch.py, code/) and nothing of who may use them
 (policy decides; `exec` is off unless asked for). File work runs in threads; writes and edits run one after the other in the
 order they were called, so that two edits of one message to one file both count.
 """
@@ -13,12 +13,14 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from openclaw.config.sections import CodeModeSection
 from openclaw.content import Block, Text
 from openclaw.errors import OpenClawError
 from openclaw.security.egress import Rules
 from openclaw.security.external import frame
 from openclaw.tool import Absence, Invocation, Run, Tool, ToolResult, parameters
 from openclaw.tools import files, through_editor
+from openclaw.tools.code.run_code import limits_of, run_code, why_off
 from openclaw.tools.confine import Fence
 from openclaw.tools.execute import DEFAULT_SECONDS, MAX_SECONDS, Variables, execute
 from openclaw.tools.files import READ_LINES, Change
@@ -40,12 +42,13 @@ class NativeTools(msgspec.Struct, frozen=True):
     """The tools of this package, the same for every agent: what differs (workspace, policy) comes with the call."""
 
     _tools: tuple[Tool, ...]
+    _absences: tuple[Absence, ...] = ()
 
     def tools(self, agent: str) -> Sequence[Tool]:
         return self._tools
 
     def absences(self, agent: str) -> Sequence[Absence]:
-        return ()
+        return self._absences
 
     async def settle(self, agent: str, patience: float) -> None:
         return None
@@ -57,11 +60,12 @@ def native_tools(
     web: Rules | None = None,
     environ: Mapping[str, str] | None = None,
     variables: Variables | None = None,
+    code: CodeModeSection | None = None,
 ) -> NativeTools:
     """`fence` says which paths besides the workspace of each call may be used; `web` which addresses (public ones by default).
 
     `environ` is what the short environment of programs and the proxies of the web are taken from (ours by default), `variables` gives
-    those of a skill.
+    those of a skill. `code` says whether code of models is run, and within which bounds.
     """
     make = _ToolFactory(fence, web or Rules(), environ, variables)
     tools = (
@@ -73,7 +77,10 @@ def native_tools(
         make.exec(),
         make.web_fetch(),
     )
-    return NativeTools(tools)
+    section = code or CodeModeSection()
+    if (off := why_off(section)) is not None:
+        return NativeTools(tools, (off,))
+    return NativeTools((*tools, run_code(limits_of(section))))
 
 
 class _ToolFactory(msgspec.Struct):

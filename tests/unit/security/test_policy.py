@@ -192,7 +192,7 @@ def test_wrong_rules_are_reported_all_at_once() -> None:
         Problem(
             'There is no group "group:wholly-unknown".',
             path="agent.deny",
-            hint="Use one of bundle-mcp, group:fs, group:mcp, group:plugins, group:runtime, group:web.",
+            hint="Use one of bundle-mcp, group:code, group:fs, group:mcp, group:plugins, group:runtime, group:web.",
         ),
     ]
 

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from openclaw.config.sections import CodeModeSection
 from openclaw.content import Framed, Text, ToolCall
 from openclaw.conversation import Conversation
 from openclaw.security.egress import Rules
@@ -37,21 +38,21 @@ def changed(text: str, path: Path, old: str | None, new: str) -> ToolResult:
 
 @pytest.fixture
 def tools() -> NativeTools:
-    return native_tools(Fence())
+    return native_tools(Fence(), code=CodeModeSection(enabled=True))
 
 
 def test_every_native_tool_stands_in_a_group_and_what_runs_programs_is_off_until_named(tools: NativeTools) -> None:
     """A new one must be sorted: into a group that is on by default, or into that of those which need a grant."""
-    groups = ("group:fs", "group:runtime", "group:web")
+    groups = ("group:fs", "group:runtime", "group:web", "group:code")
 
     def admitted(*rules: PolicyLayer) -> list[str]:
         return [tool.name for tool in Policy(rules).split(tools.tools("main"))[0]]
 
     assert admitted(PolicyLayer("tools", allow=groups)) == [tool.name for tool in tools.tools("main")]
-    assert admitted() == admitted(PolicyLayer("tools", allow=("group:fs", "group:web")))
+    assert admitted() == admitted(PolicyLayer("tools", allow=("group:fs", "group:web", "group:code")))
 
 
-async def test_there_are_seven_and_only_looking_is_read_only(tools: NativeTools) -> None:
+async def test_there_are_eight_and_only_looking_is_read_only(tools: NativeTools) -> None:
     assert [(tool.name, tool.read_only, tool.kind) for tool in tools.tools("main")] == [
         ("read", True, "native"),
         ("write", False, "native"),
@@ -60,6 +61,7 @@ async def test_there_are_seven_and_only_looking_is_read_only(tools: NativeTools)
         ("grep", True, "native"),
         ("exec", False, "native"),
         ("web_fetch", True, "native"),
+        ("run_code", False, "native"),
     ]
     assert list(tools.absences("main")) == []
     await tools.settle("main", 60.0)

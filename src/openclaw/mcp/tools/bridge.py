@@ -158,6 +158,8 @@ def result_of(call: Result, server: str, tool: str, media: MediaStore | None) ->
         if structure is not None:
             details["structuredContent"] = structure
     blocks = (*((Text(call.note),) if call.note else ()), *answer.blocks())
+    if answer.whole:
+        details["wholeText"] = answer.whole
     if not call.is_error:
         return ToolResult(blocks, details=details)
     return ToolResult((Text(_error_head(server, tool)), *blocks), is_error=True, details={"error": True, **details})
@@ -182,6 +184,8 @@ class _Answer(msgspec.Struct, eq=False):
     store: MediaStore | None
     texts: list[str] = []
     beside: list[Block] = []
+    # Where the whole text is, when a model gets its beginning only.
+    whole: str = ""
 
     def says(self, structure: Any) -> bool:
         """Whether a text block already carries the structured content, as servers are asked to send it; or is all there is to it."""
@@ -218,6 +222,7 @@ class _Answer(msgspec.Struct, eq=False):
     def _cut(self, text: str) -> str:
         """The beginning of a long text, and where the whole of it is."""
         kept = self._keep(text, "text/plain", f"{self.server}-{self.tool}.txt")
+        self.whole = kept.path if kept else ""
         rest = f"{len(text) - MAX_TEXT:,} more of {len(text):,} characters"
         place = f"the whole text is in {kept.path}" if kept else "the whole text could not be kept"
         # In plain ASCII: one other character would send all of an ASCII text the slow way through the frame.
