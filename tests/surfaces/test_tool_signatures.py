@@ -9,9 +9,11 @@ import pytest
 
 from parts.auth_server import AuthServer
 from parts.command_line import Home as Lone
+from parts.command_line import parts_server
 from parts.commands_here import run_here
 from parts.gateways import gateway_process, home, stdio_server
 from parts.http_server import HttpServer
+from parts.person import Person, declines
 from parts.program import OPENCLAW, Program
 from parts.terminal import Terminal
 
@@ -127,3 +129,12 @@ async def test_a_variable_of_nobody_s_is_not_sent_literally_to_an_address_that_i
             "error: ${TOKEN} stands for a variable in openclaw.json, and this server is not in it. "
             'Let your shell put it in: "$TOKEN"\n',
         )
+
+
+async def test_who_is_asked_about_a_call_that_they_typed_is_told_why(tmp_path: Path) -> None:
+    person = Person(declines)
+    lone = Lone(tmp_path, mcp={"servers": {"parts": parts_server()}})
+    await run_here(lone, "mcp", "call", "parts__echo", "text=hi", asker=person)
+    assert person.asked[0].approval is not None
+    why = person.asked[0].approval.reasons
+    assert (len(why), [one.startswith("Asked because ") for one in why], "--yes" in why[1]) == (2, [True, True], True)

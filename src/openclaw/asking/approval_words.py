@@ -15,7 +15,7 @@ from openclaw.tool import ToolFacts
 # As much as a person says with a no.
 _LONGEST_NOTE = 500
 # Why somebody is asked about what they ordered.
-_TYPED = "You typed this call; what it can change is shown once more before it does. --yes agrees beforehand."
+_TYPED = "Asked because typing a call is no yes to what it changes: this shows it whole. --yes says it beforehand."
 
 
 def question_about(call_id: str, case: Case, verdict: Verdict, *, typed: bool = False) -> Question:
