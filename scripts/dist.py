@@ -133,6 +133,10 @@ def try_out(wheel: Path, folder: Path) -> None:
     for name in ("embed_engine.py", SERVER.name):
         (core / name).write_bytes((ROOT / "docs" / "examples" / name).read_bytes())
     expect(run([core / "python", core / "embed_engine.py"], place.env, folder, RUN_SECONDS), "answer: 2")
+    env = {**place.env, "OPENCLAW_HOME": str(folder), "XDG_RUNTIME_DIR": str(folder)}
+    command: list[str | Path] = [core / "openclaw", "gateway", "run"]
+    refused = subprocess.run(command, env=env, capture_output=True, text=True, timeout=RUN_SECONDS, check=False)
+    expect(refused.stderr, "needs the library aiohttp")
     print("pip: the MCP client works with its three libraries alone")
     tools = place.environment("tools", "--require-hashes", "-r", ROOT / "requirements" / "dist.lock")
     run([tools / "pipx", "install", wheel], place.env, folder, INSTALL_SECONDS)

@@ -16,6 +16,7 @@ LIBRARIES = {
     "keyring": ("The keychain", "keyring>=25"),
     "markdown_it": ("Showing answers at a terminal", "rich>=15"),
     "prompt_toolkit": ("Chat at a terminal", "prompt-toolkit>=3.0.50"),
+    "pydantic_monty": ("Running code of models", "pydantic-monty>=1.4"),
     "pypdf": ("Reading PDFs", "pypdf>=6"),
     "rich": ("Showing answers at a terminal", "rich>=15"),
     "yaml": ("Reading skills", "pyyaml>=6"),

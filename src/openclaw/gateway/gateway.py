@@ -109,7 +109,6 @@ class Gateway:
         handler = LogToEvents(self._events, asyncio.get_running_loop())
         logging.getLogger().addHandler(handler)
         stack.callback(logging.getLogger().removeHandler, handler)
-        stack.push_async_callback(self.close)
         from openclaw.gateway.routes import http_server
 
         self.http = http_server(
@@ -122,6 +121,7 @@ class Gateway:
             snapshot=self.snapshot,
             busy=self.busy,
         )
+        stack.push_async_callback(self.close)
         self._reloader = Reloader(self.app, self.http, log_as=self._log_as)
         self._watch = ConfigWatch(self._reloader.files, self._reloader.reload, seen=self._seen)
         await self.http.start(self.app.config.root.gateway, sockets)
