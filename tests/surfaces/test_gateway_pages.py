@@ -29,7 +29,7 @@ async def test_every_route_and_every_metric_is_described(tmp_path: Path) -> None
     helps = re.findall(r"# HELP (\S+) (.*)\n# TYPE \S+ (\S+)", text)
     described = {(row[0].strip("`"), row[3], row[1]) for row in rows("metrics.md", "`(openclaw|process)_.*`")}
     assert described == set(helps)
-    assert {row[0].strip("`") for row in rows("http.md", "`(GET|POST|DELETE) .*`")} == routes
+    assert {row[0].strip("`") for row in rows("http.md", "`(GET|POST|PUT|DELETE) .*`")} == routes
 
 
 def test_every_kind_of_event_is_described() -> None:

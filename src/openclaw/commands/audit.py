@@ -22,7 +22,7 @@ _BATCH = 256
 
 async def tail(context: Context, parsed: Parsed) -> int:
     count = parsed.count("lines", _SHOWN)
-    last = await asyncio.to_thread(_last, context.paths.audit_dir, count)
+    last = await asyncio.to_thread(last_records, context.paths.audit_dir, count)
     if parsed.flag("json"):
         context.console.data(last)
         return 0
@@ -62,7 +62,8 @@ async def export(context: Context, parsed: Parsed) -> int:
     return 0
 
 
-def _last(folder: Path, count: int) -> list[dict[str, Any]]:
+def last_records(folder: Path, count: int) -> list[dict[str, Any]]:
+    """The last lines of the trail, the newest last."""
     return list(deque(_records(folder), maxlen=count))
 
 

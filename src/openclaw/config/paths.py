@@ -30,6 +30,8 @@ class Paths(msgspec.Struct, frozen=True):
     # What a person allowed for good.
     approvals_file: Path
     gateway_token_file: Path
+    # Digests of the tokens of pages that are signed in.
+    page_tokens_file: Path
     runtime_dir: Path
     control_socket: Path
 
@@ -55,6 +57,7 @@ class Paths(msgspec.Struct, frozen=True):
             history_file=data / "history",
             approvals_file=data / "approvals.json",
             gateway_token_file=data / "gateway.token",
+            page_tokens_file=data / "pages.json",
             runtime_dir=Path(plain_paths.runtime_dir(env)),
             control_socket=Path(plain_paths.control_socket(env, config, cwd)),
         )

@@ -1,4 +1,7 @@
-"""Asks a running gateway, over its control socket, how it is or to stop. Commands go another way: remote.py, mcp_server/forward.py."""
+"""Asks a running gateway, over its control socket, for something of its own: how it is, to stop, a ticket for its page.
+
+Commands go another way: remote.py, mcp_server/forward.py.
+"""
 
 import asyncio
 from pathlib import Path
@@ -11,7 +14,7 @@ from openclaw.control.remote import address
 
 
 async def ask(place: Path, kind: bytes) -> dict[str, Any] | None:
-    """The answer to STATUS or STOP; None when no gateway of ours answers at that address."""
+    """The answer to anything but RUN; None when no gateway of ours answers at that address."""
     try:
         async with asyncio.timeout(wire.ANSWER_TIMEOUT):
             return await _ask(place, kind)

@@ -7,7 +7,7 @@ about logging, which mean the lines of the process that runs the command.
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -31,15 +31,25 @@ Status = Callable[[], Awaitable[Mapping[str, Any]]]
 CatchUp = Callable[[], Awaitable[None]]
 
 
-class CommandRunner:
-    """`status` and `stop` are the gateway's own; `root` has the commands it may run. `catch_up` takes over a config that was just saved."""
+class Page(Protocol):
+    """What a terminal may have of the gateway's page."""
 
-    def __init__(self, app: App, root: Command, *, status: Status, stop: Callable[[], None], catch_up: CatchUp) -> None:
+    def __call__(self, *, revoke: bool) -> Mapping[str, Any]: ...
+
+
+class CommandRunner:
+    """`status`, `stop` and `page` are the gateway's own; `root` has the commands it may run. `catch_up` takes over a config that was just
+    saved."""
+
+    def __init__(
+        self, app: App, root: Command, *, status: Status, stop: Callable[[], None], catch_up: CatchUp, page: Page
+    ) -> None:
         self._app = app
         self._root = root
         self._status = status
         self._catch_up = catch_up
         self.stop = stop
+        self.page = page
         self.is_stopping = False
         self._told = ShownNotices()
 

@@ -33,6 +33,8 @@ _log = logging.getLogger(__name__)
 REQUEST_TIMEOUT = 5.0
 _TOKEN_BYTES = 32
 _BACKLOG = 128
+# What is asked of the gateway itself.
+_ASKED = (wire.STATUS, wire.STOP, wire.TICKET, wire.REVOKE)
 
 
 class Runner(Protocol):
@@ -47,6 +49,10 @@ class Runner(Protocol):
     async def status(self) -> Mapping[str, Any]: ...
 
     def stop(self) -> None: ...
+
+    def page(self, *, revoke: bool) -> Mapping[str, Any]:
+        """A ticket for the page, or the end of all that are signed in."""
+        ...
 
 
 class ControlServer:
@@ -113,8 +119,8 @@ class ControlServer:
             request = read_request(payload)
             if kind == wire.RUN:
                 await self._run(request, reader, writer)
-            elif request is not None and self._is_ours(request) and kind in (wire.STATUS, wire.STOP):
-                told = {"pid": os.getpid()} if kind == wire.STOP else await self._runner.status()
+            elif request is not None and self._is_ours(request) and kind in _ASKED:
+                told = await self._told(kind)
                 writer.write(wire.frame(wire.DATA, to_json(told)))
                 await writer.drain()
                 if kind == wire.STOP:
@@ -126,6 +132,13 @@ class ControlServer:
             _log.exception("A connection to the control socket failed.")
         finally:
             writer.close()
+
+    async def _told(self, kind: bytes) -> Mapping[str, Any]:
+        if kind == wire.STATUS:
+            return await self._runner.status()
+        if kind == wire.STOP:
+            return {"pid": os.getpid()}
+        return self._runner.page(revoke=kind == wire.REVOKE)
 
     def _is_ours(self, request: CommandRequest) -> bool:
         return hmac.compare_digest(request.token, self._token)

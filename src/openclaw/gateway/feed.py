@@ -16,6 +16,7 @@ import msgspec
 from openclaw.asking.open_question import QuestionChanged, changed_json
 from openclaw.commands.mcp import change_json
 from openclaw.event_hub import Event, EventHub, EventReader
+from openclaw.gateway.runs import RunChanged
 from openclaw.log import JsonLine, iso_time
 from openclaw.mcp.events import DefinitionsChanged, PromptsChanged, ResourceChanged, StateChanged, ToolsChanged
 from openclaw.security.audit import CallRecorded
@@ -47,6 +48,7 @@ Published = (
     | CallRecorded
     | ConfigReloaded
     | QuestionChanged
+    | RunChanged
     | LogLine
 )
 # The kinds of events a watcher may ask for.
@@ -58,6 +60,7 @@ TYPES_OF: dict[str, tuple[type[Published], ...]] = {
     "call": (CallRecorded,),
     "config": (ConfigReloaded,),
     "question": (QuestionChanged,),
+    "run": (RunChanged,),
     "log": (LogLine,),
 }
 
@@ -80,7 +83,8 @@ def _kind_and_data(
     | ResourceChanged
     | PromptsChanged
     | ConfigReloaded
-    | QuestionChanged,
+    | QuestionChanged
+    | RunChanged,
 ) -> tuple[str, dict[str, Any]]:
     match value:
         case StateChanged(server, state, reason, next_attempt, tell):
@@ -99,6 +103,9 @@ def _kind_and_data(
             return "config", {"ok": not problem, "problem": problem}
         case QuestionChanged() as changed:
             return "question", changed_json(changed)
+        case RunChanged(run, agent, session, reason):
+            at = {"state": "over" if reason else "running", "reason": reason}
+            return "run", {"run": run, "agent": agent, "sessionKey": session, **at}
 
 
 class Feed:

@@ -32,7 +32,9 @@ from openclaw.gateway.credentials import rules_of
 from openclaw.gateway.feed import Feed, LogToEvents
 from openclaw.gateway.guard import GuardRules
 from openclaw.gateway.observer import Observer
+from openclaw.gateway.page_tokens import PageTokens
 from openclaw.gateway.reload import LogAs, Reloader
+from openclaw.gateway.runs import Runs
 from openclaw.mcp.manager import Manager
 from openclaw.media import shown_size
 from openclaw.sessions.retention import INTERVAL
@@ -92,9 +94,13 @@ class Gateway:
         self._events = app.engine.events
         self._feed = Feed(self._events)
         self._observer = Observer(self._events)
+        self._runs = Runs(self._events)
+        self._pages = PageTokens(app.paths.page_tokens_file)
         self._stop = stop
         self._started = time.monotonic()
-        self._runner = CommandRunner(app, root, status=self.status, stop=stop.set, catch_up=self._catch_up)
+        self._runner = CommandRunner(
+            app, root, status=self.status, stop=stop.set, catch_up=self._catch_up, page=self.page
+        )
         self._control = ControlServer(app.paths.control_socket, self._runner)
         self._manager: Manager
         self.http: HttpServer
@@ -118,6 +124,8 @@ class Gateway:
             self._feed,
             self._observer,
             rules,
+            runs=self._runs,
+            pages=self._pages,
             snapshot=self.snapshot,
             busy=self.busy,
         )
@@ -177,17 +185,20 @@ class Gateway:
         # Before those who watch are told goodbye: they hear what became of it.
         self.app.engine.questions.close()
         self._events.close_readers()
-        await asyncio.gather(self._control.drain(DRAIN_SECONDS), self.http.drain(DRAIN_SECONDS))
+        await asyncio.gather(
+            self._control.drain(DRAIN_SECONDS), self._runs.drain(DRAIN_SECONDS), self.http.drain(DRAIN_SECONDS)
+        )
 
     async def close(self) -> None:
         """End what still runs."""
         self._control.leave()
         await self._control.drain(0)
+        await self._runs.drain(0)
         await self.http.leave()
         await self.http.drain(0)
 
     def busy(self) -> int:
-        return self._control.busy + self.http.busy
+        return self._control.busy + self.http.busy + self._runs.under_way
 
     async def status(self) -> Mapping[str, Any]:
         """What `openclaw gateway status` shows. Holds no secret."""
@@ -203,9 +214,18 @@ class Gateway:
             "configProblem": self._reloader.problem,
             "restartNeeded": self.app.outdated(self.app.config),
             "requests": self.busy(),
+            "pages": len(self._pages.pages()),
             "isStopping": self._runner.is_stopping,
             "servers": await self._servers(),
         }
+
+    def page(self, *, revoke: bool) -> Mapping[str, Any]:
+        """What `openclaw ui` needs: a new ticket for the page, or how many pages were signed out."""
+        if not revoke:
+            return {"url": f"http://127.0.0.1:{self.port}/", "ticket": self._pages.ticket()}
+        revoked = self._pages.revoke()
+        self.http.cut_off()
+        return {"revoked": revoked}
 
     async def snapshot(self) -> Mapping[str, Any]:
         """What a watcher of events should know first."""

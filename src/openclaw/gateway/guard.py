@@ -2,7 +2,8 @@
 
 Every route asks, in this order: is the request meant for us (Host), does a web page stand behind it that may (Origin), does it know the
 token. A page on another site can make a browser send requests to loopback, also under a name of its own that it lets point there; it can
-neither set Host nor hide its Origin. `/health` needs no token, because it tells nothing; the other two checks apply there too.
+neither set Host nor hide its Origin. `/health` and the files of our page need no token, because they tell nothing, nor does the trade of a
+ticket for a page's token; the other two checks apply there too.
 """
 
 import hmac
@@ -13,7 +14,10 @@ import msgspec
 
 # Names and addresses under which a gateway on loopback is reached.
 LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "[::1]"})
-OPEN_PATHS = frozenset({"/health"})
+OPEN_PATHS = frozenset({"/health", "/"})
+OPEN_FOLDER = "/page/"
+# Where a page that has no token yet gets one.
+SIGN_IN_PATH = "/v1/page/session"
 
 
 class GuardRules(msgspec.Struct, frozen=True):
@@ -62,12 +66,19 @@ NO_TOKEN = GuardRefusal(
 )
 
 
-def refusal(rules: GuardRules, head: RequestHead) -> GuardRefusal | None:
-    """Why a request is refused; None when it is allowed."""
+def refusal(rules: GuardRules, head: RequestHead, *, is_page: bool = False) -> GuardRefusal | None:
+    """Why a request is refused; None when it is allowed. `is_page`: it carries the token of a page that is signed in."""
     refused = origin_refusal(rules, head)
-    if refused is not None or is_preflight(head) or (head.path in OPEN_PATHS and head.method in ("GET", "HEAD")):
+    if refused is not None or is_preflight(head) or is_open(head):
         return refused
-    return None if presented(rules, head.authorizations) else NO_TOKEN
+    return None if is_page or presented(rules, head.authorizations) else NO_TOKEN
+
+
+def is_open(head: RequestHead) -> bool:
+    """Whether a request needs no token."""
+    if head.method in ("GET", "HEAD"):
+        return head.path in OPEN_PATHS or head.path.startswith(OPEN_FOLDER)
+    return head.method == "POST" and head.path == SIGN_IN_PATH
 
 
 def origin_refusal(rules: GuardRules, head: RequestHead) -> GuardRefusal | None:
@@ -94,16 +105,21 @@ def is_preflight(head: RequestHead) -> bool:
 
 def presented(rules: GuardRules, authorizations: Sequence[str]) -> str:
     """The token of the request if it is a valid one; else empty."""
-    if len(authorizations) != 1:
-        return ""
-    scheme, _, token = authorizations[0].partition(" ")
-    token = token.strip()
-    if scheme.lower() != "bearer" or not token:
+    token = bearer(authorizations)
+    if not token:
         return ""
     given = token.encode("utf-8", "surrogateescape")
     # All are compared, so that the time taken does not tell which one was close.
     matches = [hmac.compare_digest(given, known.encode()) for known in rules.tokens if known]
     return token if any(matches) else ""
+
+
+def bearer(authorizations: Sequence[str]) -> str:
+    """The token that a request carries, good or not; empty when it carries none, or several."""
+    if len(authorizations) != 1:
+        return ""
+    scheme, _, token = authorizations[0].partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""
 
 
 def cors_headers(rules: GuardRules, origins: Sequence[str]) -> Mapping[str, str]:
@@ -113,7 +129,7 @@ def cors_headers(rules: GuardRules, origins: Sequence[str]) -> Mapping[str, str]
     return {
         "Access-Control-Allow-Origin": origins[0],
         "Access-Control-Allow-Headers": "Authorization, Content-Type, X-OpenClaw-Session-Key, X-OpenClaw-Answers",
-        "Access-Control-Allow-Methods": "GET, POST, DELETE, OPTIONS",
+        "Access-Control-Allow-Methods": "GET, POST, PUT, DELETE, OPTIONS",
         "Vary": "Origin",
     }
 

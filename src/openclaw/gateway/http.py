@@ -37,6 +37,7 @@ from openclaw.gateway.guard import (
     GuardRefusal,
     GuardRules,
     RequestHead,
+    bearer,
     cors_headers,
     is_preflight,
     presented,
@@ -44,6 +45,7 @@ from openclaw.gateway.guard import (
     too_many,
 )
 from openclaw.gateway.meters import Counter, Histogram
+from openclaw.gateway.page_tokens import PageTokens
 from openclaw.gateway.throttle import Throttle
 from openclaw.log import one_line
 from openclaw.redact import redact
@@ -85,14 +87,15 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class HttpServer:
-    """`routes` are served under `rules`; both may be replaced while it runs, sockets too."""
+    """`routes` are served under `rules`, which may be replaced while it runs, sockets too. `pages` knows who signed in from the page."""
 
-    def __init__(self, routes: Sequence[web.RouteDef], rules: GuardRules) -> None:
+    def __init__(self, routes: Sequence[web.RouteDef], rules: GuardRules, pages: PageTokens) -> None:
         self.requests = Counter("openclaw_http_requests_total", "HTTP requests by route and status.", "route", "status")
         self.seconds = Histogram("openclaw_http_request_seconds", "Time to answer an HTTP request.", "route")
         # Every method and path that is answered.
         self.routes = tuple((route.method, route.path) for route in routes)
         self._rules = rules
+        self._pages = pages
         self._throttle = Throttle()
         # Connections that serve a request now, and the token it came with.
         self._live: dict[asyncio.Task[Any], str] = {}
@@ -179,8 +182,12 @@ class HttpServer:
     def change(self, rules: GuardRules) -> None:
         """Other rules, at once: who came with a token that is no longer good is cut off."""
         self._rules = rules
+        self.cut_off()
+
+    def cut_off(self) -> None:
+        """End what is served to those whose token is no longer good."""
         for task, token in tuple(self._live.items()):
-            if token and not presented(rules, [f"Bearer {token}"]):
+            if token and not presented(self._rules, [f"Bearer {token}"]) and not self._pages.is_good(token):
                 task.cancel()
 
     @property
@@ -193,7 +200,9 @@ class HttpServer:
         task = asyncio.current_task()
         assert task is not None
         head = _head_of(request)
-        refused = refusal(self._rules, head)
+        token = presented(self._rules, head.authorizations)
+        is_page = not token and self._pages.is_good(bearer(head.authorizations))
+        refused = refusal(self._rules, head, is_page=is_page)
         if refused is not None:
             refused = self._throttled(request, head, refused, started)
         # Nobody who is turned away learns which routes there are, not even from the metrics.
@@ -209,12 +218,14 @@ class HttpServer:
                 response = failure(503, "stopping", "The gateway is stopping.")
                 response.force_close()
             else:
-                self._begin(task, presented(self._rules, head.authorizations))
+                self._begin(task, token or (bearer(head.authorizations) if is_page else ""))
                 response = await _answered(request, handler)
         finally:
             self._end(task)
         if not response.prepared:
-            response.headers.update({**_HEADERS, **cors_headers(self._rules, head.origins)})
+            response.headers.update(cors_headers(self._rules, head.origins))
+            for name, value in _HEADERS.items():
+                response.headers.setdefault(name, value)
         self.requests.add(route, str(response.status))
         self.seconds.observe(route, seconds=time.monotonic() - started)
         return response
@@ -243,6 +254,21 @@ class HttpServer:
                 wait.seconds,
             )
         return too_many(wait.seconds)
+
+    def is_token(self, token: str) -> bool:
+        """Whether it is the gateway's own."""
+        return bool(presented(self._rules, [f"Bearer {token}"]))
+
+    def wrong_token(self, request: web.Request) -> web.Response:
+        """The answer to somebody who showed a ticket or token that is not good; counted like every wrong token."""
+        head = _head_of(request)
+        shown = RequestHead(head.method, head.path, head.hosts, head.origins, ("Bearer -",), head.arrived_at)
+        refused = self._throttled(request, shown, NO_TOKEN, time.monotonic())
+        if refused is NO_TOKEN:
+            return failure(401, "not_signed_in", "This is no longer good. Open the page again: openclaw ui")
+        response = failure(refused.status, refused.code, refused.message)
+        response.headers.update(refused.headers)
+        return response
 
     def stream_headers(self, request: web.Request) -> Mapping[str, str]:
         """What a route has to send that begins its answer itself."""

@@ -8,16 +8,25 @@ from typing import Any
 from aiohttp import web
 
 from openclaw.app import App
+from openclaw.commands.console import Console
+from openclaw.commands.dispatch import Context
 from openclaw.gateway.chat_routes import ChatRoutes
 from openclaw.gateway.command_runner import CommandRunner
+from openclaw.gateway.config_routes import ConfigRoutes
 from openclaw.gateway.feed import Feed
 from openclaw.gateway.gauges import gauges
 from openclaw.gateway.guard import GuardRules
 from openclaw.gateway.http import HttpServer
+from openclaw.gateway.look_routes import LookRoutes
 from openclaw.gateway.meters import exposition
 from openclaw.gateway.observer import Observer
+from openclaw.gateway.page_routes import PageRoutes
+from openclaw.gateway.page_tokens import PageTokens
 from openclaw.gateway.question_routes import QuestionRoutes
+from openclaw.gateway.run_routes import RunRoutes
+from openclaw.gateway.runs import Runs
 from openclaw.gateway.server_routes import ServerRoutes
+from openclaw.gateway.session_routes import SessionRoutes
 from openclaw.gateway.tool_routes import ToolRoutes
 from openclaw.gateway.watch_routes import WatchRoutes
 from openclaw.mcp.manager import Manager
@@ -31,6 +40,8 @@ def http_server(
     observer: Observer,
     rules: GuardRules,
     *,
+    runs: Runs,
+    pages: PageTokens,
     snapshot: Callable[[], Awaitable[Mapping[str, Any]]],
     busy: Callable[[], int],
 ) -> HttpServer:
@@ -48,12 +59,23 @@ def http_server(
         return exposition((*observer.meters, server.requests, server.seconds), now)
 
     here = Path(app.paths.home)
+    page = PageRoutes(pages)
+
+    def context(console: Console) -> Context:
+        return runner.context(console, "http", here)
+
     parts = (
+        page,
         ChatRoutes(app, headers=headers),
+        RunRoutes(app, runs, headers=headers),
+        SessionRoutes(app, runs),
         ToolRoutes(app),
-        ServerRoutes(app, lambda console: runner.context(console, "http", here)),
+        ServerRoutes(app, context),
+        LookRoutes(app, context),
+        ConfigRoutes(app),
         QuestionRoutes(app.engine.questions, app.engine.grants),
         WatchRoutes(feed, app.engine.questions, headers=headers, snapshot=snapshot, metrics=metrics),
     )
-    server = HttpServer([route for part in parts for route in part.routes()], rules)
+    server = HttpServer([route for part in parts for route in part.routes()], rules, pages)
+    page.server = server
     return server

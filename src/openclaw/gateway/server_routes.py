@@ -5,28 +5,23 @@ are refused here whatever the command would say: a server that is a program (onl
 taken for options.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 from aiohttp import web
 
 from openclaw.app import App
-from openclaw.commands.console import Console
-from openclaw.commands.dispatch import Context, run_command
-from openclaw.commands.failure import sentence
 from openclaw.commands.mcp import status_json
 from openclaw.commands.sign_in_state import with_sign_ins
 from openclaw.config.agents import agent as agent_spec
-from openclaw.errors import OpenClawError, UsageError
+from openclaw.errors import UsageError
+from openclaw.gateway.command_answer import MakeContext, answer_of
 from openclaw.gateway.http import failure, json_response, read_object
 
 # What may be done to one server, and what may be read of it. Each is a word of `openclaw mcp`.
 ACTIONS = ("refresh", "restart", "enable", "disable", "disconnect")
 READABLE = ("tools", "resources", "prompts", "logs")
-_FAILED, _USAGE = 1, 2
-
-MakeContext = Callable[[Console], Context]
 
 
 class _Connect(msgspec.Struct):
@@ -154,25 +149,7 @@ class ServerRoutes:
 
     async def _run(self, verb: str, options: Sequence[str], words: Sequence[str]) -> web.Response:
         """Run `mcp VERB` and answer with what it prints."""
-        out: list[str] = []
-        err: list[str] = []
-        context = self._context(Console(out=out.append, err=err.append))
-        # Behind `--` nothing is an option, whatever a caller names a server or a resource.
-        try:
-            code = await run_command(["mcp", verb, "--json", *options, "--", *words], context)
-        except OpenClawError as error:
-            code = error.exit_code
-            err.append(sentence(error))
-        said, complaint = "".join(out).strip(), "".join(err).strip()
-        if code == _USAGE:
-            return failure(400, "invalid_request", complaint)
-        if not said:
-            return json_response({"ok": True}) if code == 0 else failure(502, "command_failed", complaint)
-        try:
-            body = msgspec.json.decode(said)
-        except msgspec.DecodeError:
-            body = {"ok": code == 0, "message": said}
-        return json_response(body, status=502 if code == _FAILED else 200)
+        return await answer_of(self._context, ["mcp", verb], options, words)
 
 
 def _absent(request: web.Request) -> web.Response:

@@ -53,4 +53,17 @@ _GATEWAY = Command(
     ),
 )
 
-COMMANDS = (_GATEWAY,)
+_UI = Command(
+    "ui",
+    "Open the gateway's page in your browser.",
+    handler="openclaw.gateway.page_command:ui",
+    options=(
+        Option("no-open", "Print the address, and open nothing."),
+        Option("sign-out", "Sign out every page that is open."),
+        JSON,
+    ),
+    details="The address is good once and for a minute. What it opens stays signed in for up to a week, in that tab.",
+    local=True,
+)
+
+COMMANDS = (_GATEWAY, _UI)

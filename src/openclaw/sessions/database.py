@@ -128,6 +128,14 @@ class Database:
             ).fetchall()
         return tuple(_info(*row) for row in rows)
 
+    def key_of(self, id: str) -> str | None:
+        """The key of the session of this id; None when there is none."""
+        with self._reading() as connection:
+            if connection is None:
+                return None
+            row = connection.execute("SELECT key FROM sessions WHERE id = ?", (id,)).fetchone()
+        return None if row is None else str(row[0])
+
     def transcript(self, key: str) -> Transcript | None:
         with self._reading() as connection:
             if connection is None:

@@ -90,6 +90,9 @@ class MemoryStore:
             raise unknown_session(key)
         return Transcript(session.info, tuple(session.entries))
 
+    async def key_of(self, id: str) -> str | None:
+        return next((key for key, session in self._sessions.items() if session.info.id == id), None)
+
     async def rename(self, key: str, title: str) -> bool:
         session = self._sessions.get(check_key(key))
         if session is not None:

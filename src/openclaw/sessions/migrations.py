@@ -95,6 +95,7 @@ STEPS: tuple[tuple[Statement, ...], ...] = (
         "ALTER TABLE sessions ADD COLUMN opening TEXT NOT NULL DEFAULT ''",
         _name_by_first_words,
     ),
+    ("CREATE INDEX sessions_by_id ON sessions (id)",),
 )
 
 

@@ -81,6 +81,9 @@ class SqliteStore:
             raise unknown_session(key)
         return transcript
 
+    async def key_of(self, id: str) -> str | None:
+        return await self._run(lambda: self._database.key_of(id))
+
     async def rename(self, key: str, title: str) -> bool:
         check_key(key)
         return await self._run(lambda: self._database.rename(key, title))

@@ -74,6 +74,10 @@ class Store(Protocol):
         """Raises UnknownSessionError when there is no such session."""
         ...
 
+    async def key_of(self, id: str) -> str | None:
+        """The key of the session that has this id; None when there is none."""
+        ...
+
     async def rename(self, key: str, title: str) -> bool:
         """Give a session a title, in place of the words it began with; an empty one gives it those back. False when there is none."""
         ...

@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +11,7 @@ from openclaw.control.port import listen
 from openclaw.errors import OpenClawError
 from openclaw.gateway.guard import GuardRules
 from openclaw.gateway.http import HttpServer
+from openclaw.gateway.page_tokens import PageTokens
 
 
 async def answers(port: int) -> bool:
@@ -21,14 +23,14 @@ async def answers(port: int) -> bool:
     return True
 
 
-async def test_a_port_that_is_lost_on_the_way_is_said_to_be_lost_and_looked_for_again() -> None:
+async def test_a_port_that_is_lost_on_the_way_is_said_to_be_lost_and_looked_for_again(tmp_path: Path) -> None:
     # Where it goes back to is 127.0.0.2, and there its port is somebody else's: as if it had been taken while it moved.
     sockets = listen("127.0.0.1", 0)
     first = int(sockets[0].getsockname()[1])
     home = GatewaySection(bind="127.0.0.2", port=first)
     with socket.create_server(("127.0.0.2", first)), socket.create_server(("127.0.0.1", 0)) as taken:
         port = int(taken.getsockname()[1])
-        server = HttpServer([], GuardRules(tokens=("t",)))
+        server = HttpServer([], GuardRules(tokens=("t",)), PageTokens(tmp_path / "pages.json"))
         await server.start(home, sockets)
         with pytest.raises(OpenClawError) as refused:
             await server.move(GatewaySection(bind="127.0.0.1", port=port))

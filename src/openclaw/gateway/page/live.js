@@ -1,0 +1,93 @@
+// The one connection that tells what happens: servers, questions, runs. It comes back by itself, and always says how it is.
+import { Refused, get, stream } from "/page/api.js";
+import { shared, tell } from "/page/store.js";
+
+const SILENCE = 35_000;
+const LONGEST_PAUSE = 15;
+const watchers = new Set();
+let last = 0;
+let stopped = new AbortController();
+
+// Somebody who wants every event: (kind, data).
+export function onEvent(act) {
+  watchers.add(act);
+  return () => watchers.delete(act);
+}
+
+export function disconnect() {
+  stopped.abort();
+}
+
+export async function connect() {
+  stopped = new AbortController();
+  const ours = stopped;
+  let failures = 0;
+  while (!ours.signal.aborted) {
+    shared.set({ line: { state: "connecting" } });
+    const attempt = new AbortController();
+    ours.signal.addEventListener("abort", () => attempt.abort());
+    let silence;
+    const beat = () => {
+      failures = 0;
+      clearTimeout(silence);
+      silence = setTimeout(() => attempt.abort(), SILENCE);
+      if (shared.get().line.state !== "live") shared.set({ line: { state: "live" } });
+    };
+    try {
+      await stream("/v1/events?answers=approval,form,url", { signal: attempt.signal, after: last, act: heard, beat });
+    } catch (error) {
+      if (error instanceof Refused && error.status === 401) return;
+    } finally {
+      clearTimeout(silence);
+    }
+    failures += 1;
+    const pause = Math.min(2 ** (failures - 1), LONGEST_PAUSE);
+    for (let left = pause; left > 0 && !ours.signal.aborted; left -= 1) {
+      shared.set({ line: { state: "lost", seconds: left } });
+      await new Promise((go) => setTimeout(go, 1000));
+    }
+  }
+}
+
+function heard(kind, data, id) {
+  if (id) last = id;
+  if (kind === "snapshot") {
+    shared.set({ servers: data.servers, version: data.version });
+    refreshQuestions();
+    refreshRuns();
+  } else if (kind === "server") {
+    refreshServers();
+  } else if (kind === "tools" || kind === "definition") {
+    refreshServers();
+  } else if (kind === "question") {
+    refreshQuestions();
+  } else if (kind === "run") {
+    shared.set(({ runs }) => ({ runs: { ...runs, [data.run]: data } }));
+  } else if (kind === "config") {
+    tell(data.ok ? "The changed config is in use." : `The changed config cannot be used: ${data.problem}`);
+  }
+  for (const act of [...watchers]) act(kind, data);
+}
+
+// Several events in a row ask once.
+const waiting = {};
+function soon(name, act) {
+  if (waiting[name]) return;
+  waiting[name] = setTimeout(async () => {
+    waiting[name] = undefined;
+    try {
+      await act();
+    } catch {
+      // The connection itself says when something is wrong.
+    }
+  }, 60);
+}
+export const refreshServers = () =>
+  soon("servers", async () => shared.set({ servers: (await get("/v1/mcp/servers")).servers }));
+export const refreshQuestions = () =>
+  soon("questions", async () => shared.set({ questions: (await get("/v1/questions")).questions }));
+const refreshRuns = () =>
+  soon("runs", async () => {
+    const { runs } = await get("/v1/runs");
+    shared.set({ runs: Object.fromEntries(runs.map((run) => [run.run, run])) });
+  });

@@ -1,0 +1,48 @@
+// One small observable for what several views share. A view that uses a part of it is drawn again when that part changes.
+import { useEffect, useReducer } from "/page/preact.js";
+
+export function store(initial) {
+  let value = initial;
+  const watchers = new Set();
+  return {
+    get: () => value,
+    set(change) {
+      const next = { ...value, ...(typeof change === "function" ? change(value) : change) };
+      const before = value;
+      value = next;
+      for (const watcher of [...watchers]) watcher(next, before);
+    },
+    watch(watcher) {
+      watchers.add(watcher);
+      return () => watchers.delete(watcher);
+    },
+  };
+}
+
+export function use(from, pick = (value) => value) {
+  const [, draw] = useReducer((count) => count + 1, 0);
+  useEffect(
+    () => from.watch((next, before) => {
+      if (pick(next) !== pick(before)) draw();
+    }),
+    [from],
+  );
+  return pick(from.get());
+}
+
+// What everybody needs: how the connection is, servers and open questions as last heard, and runs that go on.
+export const shared = store({
+  line: { state: "connecting" },
+  servers: [],
+  questions: [],
+  runs: {},
+  version: "",
+  told: "",
+});
+
+let fading;
+export function tell(text) {
+  shared.set({ told: text });
+  clearTimeout(fading);
+  fading = setTimeout(() => shared.set({ told: "" }), 6000);
+}
