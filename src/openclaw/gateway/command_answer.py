@@ -18,9 +18,17 @@ MakeContext = Callable[[Console], Context]
 
 
 async def answer_of(
-    make_context: MakeContext, command: Sequence[str], options: Sequence[str] = (), words: Sequence[str] = ()
+    make_context: MakeContext,
+    command: Sequence[str],
+    options: Sequence[str] = (),
+    words: Sequence[str] = (),
+    *,
+    finds: bool = False,
 ) -> web.Response:
-    """Run `COMMAND --json OPTIONS -- WORDS`. Behind `--` nothing is an option, whatever a caller names a server or a tool."""
+    """Run `COMMAND --json OPTIONS -- WORDS`. Behind `--` nothing is an option, whatever a caller names a server or a tool.
+
+    `finds`: it looks at something, and an exit code that is not 0 says what it found, not that it failed.
+    """
     out: list[str] = []
     err: list[str] = []
     context = make_context(Console(out=out.append, err=err.append))
@@ -38,4 +46,4 @@ async def answer_of(
         body = msgspec.json.decode(said)
     except msgspec.DecodeError:
         body = {"ok": code == 0, "message": said}
-    return json_response(body, status=502 if code == _FAILED else 200)
+    return json_response(body, status=502 if code == _FAILED and not finds else 200)

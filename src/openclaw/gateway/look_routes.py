@@ -11,6 +11,7 @@ from openclaw.config.agents import agent_ids
 from openclaw.errors import UsageError
 from openclaw.gateway.command_answer import MakeContext, answer_of
 from openclaw.gateway.http import json_response
+from openclaw.models.configured import model_names
 
 # Lines of the audit trail in one answer.
 MOST_RECORDS = 10_000
@@ -36,25 +37,26 @@ class LookRoutes:
         """The agents, the default one first, and the models that the config names."""
         config = self._app.config
         specs = [agent_spec(config, name) for name in agent_ids(config)]
-        models = dict.fromkeys(name for spec in specs for name in (spec.model, *spec.fallbacks) if name)
-        for provider, entry in (config.root.models.providers or {}).items():
-            models.update(dict.fromkeys(f"{provider}/{one.id}" for one in entry.models or ()))
         shown = [{"id": spec.id, "name": spec.name, "model": spec.model} for spec in specs]
-        return json_response({"agents": shown, "models": list(models)})
+        return json_response({"agents": shown, "models": model_names(config, self._app.engine.env)})
 
     async def status(self, request: web.Request) -> web.Response:
-        return await answer_of(self._context, ["status"])
+        return await answer_of(self._context, ["status"], finds=True)
 
     async def doctor(self, request: web.Request) -> web.Response:
         """With `offline`, no server and no model is asked."""
-        return await answer_of(self._context, ["doctor"], ["--offline"] if "offline" in request.query else [])
+        return await answer_of(
+            self._context, ["doctor"], ["--offline"] if "offline" in request.query else [], finds=True
+        )
 
     async def explain(self, request: web.Request) -> web.Response:
         tool = request.query.get("tool", "")
         if not tool:
             raise UsageError("`tool` is the name of a tool.")
         agent = request.query.get("agent", "")
-        return await answer_of(self._context, ["tools", "explain"], [f"--agent={agent}"] if agent else [], [tool])
+        return await answer_of(
+            self._context, ["tools", "explain"], [f"--agent={agent}"] if agent else [], [tool], finds=True
+        )
 
     async def audit(self, request: web.Request) -> web.Response:
         """The last lines of the trail, newest first."""

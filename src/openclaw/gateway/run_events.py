@@ -39,7 +39,12 @@ def run_event(event: Event) -> tuple[str, dict[str, Any]]:
         case ReasoningDelta(text):
             return "reasoning", {"delta": text}
         case MessageEnd(message, final):
-            return "message", {"text": message.text, "final": final, "model": message.model, "usage": message.usage}
+            return "message", {
+                "text": without_frames(message.text),
+                "final": final,
+                "model": message.model,
+                "usage": message.usage,
+            }
         case ToolStart(call, label):
             return "call", {"id": call.id, "tool": call.name, "label": label, "arguments": call.arguments}
         case ToolProgress(call_id, text):

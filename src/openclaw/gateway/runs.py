@@ -22,6 +22,7 @@ from openclaw.event_hub import EventHub
 from openclaw.gateway.run_events import run_event
 from openclaw.redact import redact
 from openclaw.reply import Reply
+from openclaw.security.unframe import Unframer
 
 _log = logging.getLogger(__name__)
 
@@ -36,7 +37,6 @@ KEPT_RUNS = 1_000
 MOST_RUNS = 64
 # Seconds within which pieces of text become one event: twenty a second are more than anybody reads.
 FOLDING = 0.05
-_FOLDED = ("text", "reasoning")
 _LONGEST_ID = 64
 
 
@@ -78,6 +78,7 @@ class Run:
         self._folding: tuple[str, list[str]] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._changed = asyncio.Event()
+        self._unframer = Unframer()
 
     @property
     def is_over(self) -> bool:
@@ -91,12 +92,18 @@ class Run:
     def take(self, event: Event) -> None:
         """The sink of the run."""
         kind, data = run_event(event)
-        if kind in _FOLDED:
+        if kind == "text":
+            # What a model repeats of a frame is told without it.
+            self._fold(kind, self._unframer.feed(data["delta"]))
+        elif kind == "reasoning":
             self._fold(kind, data["delta"])
         else:
+            self._fold("text", self._unframer.end())
             self.add(kind, data)
 
     def _fold(self, kind: str, text: str) -> None:
+        if not text:
+            return
         if self._folding is not None and self._folding[0] != kind:
             self._unfold()
         if self._folding is None:

@@ -13,11 +13,23 @@ from aiohttp import web
 
 from openclaw.app import App
 from openclaw.commands.sessions import as_json, title_typed
-from openclaw.content import AssistantMessage, Audio, Block, Image, Message, Thinking, ToolMessage, UserMessage
+from openclaw.content import (
+    AssistantBlock,
+    AssistantMessage,
+    Audio,
+    Block,
+    Image,
+    Message,
+    Text,
+    Thinking,
+    ToolMessage,
+    UserMessage,
+)
 from openclaw.errors import UsageError
 from openclaw.gateway.http import failure, json_response, read_object
 from openclaw.gateway.run_events import shown_block
 from openclaw.gateway.runs import Runs
+from openclaw.security.unframe import without_frames
 from openclaw.sessions.event import Entry, Reset, Said, Shortened, Undone
 from openclaw.sessions.export import jsonl, timestamp
 from openclaw.sessions.markdown import markdown
@@ -155,13 +167,21 @@ def _message_json(entry: str, message: Message) -> dict[str, Any]:
                 "role": "assistant",
                 "model": message.model,
                 "usage": message.usage,
-                "content": [
-                    {"type": "thinking", "text": one.text} if isinstance(one, Thinking) else one for one in content
-                ],
+                "content": [_assistant_block(one) for one in content],
             }
         case ToolMessage(call_id=call, name=name, content=content, is_error=is_error, source=source):
             what = {"role": "tool", "callId": call, "tool": name, "isError": is_error, "source": source}
             return {**what, "content": _blocks(entry, content)}
+
+
+def _assistant_block(block: AssistantBlock) -> AssistantBlock | dict[str, str]:
+    match block:
+        case Thinking(text=text):
+            return {"type": "thinking", "text": text}
+        case Text(text=text):
+            return {"type": "text", "text": without_frames(text)}
+        case _:
+            return block
 
 
 def _blocks(entry: str, content: Sequence[Block]) -> list[Any]:

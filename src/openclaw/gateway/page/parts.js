@@ -126,9 +126,13 @@ export function Long({ items, draw, empty }) {
     ${items.length > shown ? html`<button type="button" class="quiet" onClick=${() => show(shown + 5 * PAGE)}>Show more of ${items.length}</button>` : null}`;
 }
 
+const WHOLE = "arguments";
 // A form for a JSON Schema of flat fields; anything deeper is typed as JSON. Answers with an object, or says what is wrong.
 export function SchemaForm({ schema, word, act, children }) {
-  const fields = Object.entries(schema?.properties || {});
+  const named = Object.entries(schema?.properties || {});
+  // One that says nothing of its fields is given a whole object.
+  const isOpen = !named.length && schema?.additionalProperties !== false && word !== "Send";
+  const fields = isOpen ? [[WHOLE, { title: "Arguments" }]] : named;
   const required = schema?.required || [];
   const form = useRef(null);
   const [problem, say] = useState("");
@@ -154,7 +158,7 @@ export function SchemaForm({ schema, word, act, children }) {
       given[name] = value;
     }
     say("");
-    act(given);
+    act(isOpen ? given[WHOLE] || {} : given);
   };
   return html`<form ref=${form} onSubmit=${submit} class="fields">
     ${fields.map(([name, kind]) => html`<${Field} name=${name} kind=${kind} required=${required.includes(name)} />`)}

@@ -69,7 +69,7 @@ function Approval({ question, answer, ready, no, session, problem, note, setNote
     ${(call.claims || []).map((claim) => html`<p class="dim">The server says of it: ${visible(claim)}</p>`)}
     ${question.approval ? html`<${Json} value=${call.arguments || {}} />` : html`<p>${visible(question.text)}</p>`}
     ${Object.entries(call.origins || {}).map(([name, source]) => html`<p class="warn"><code>${visible(name)}</code> holds a value from ${visible(source)}.</p>`)}
-    <label class="note">A word to the model, with a no<input value=${note} onInput=${(event) => setNote(event.target.value)} /></label>
+    <details class="note"><summary>Say why, with a no</summary><input aria-label="What the model is told with a no" value=${note} onInput=${(event) => setNote(event.target.value)} /></details>
     <div class="row">${no}
       ${offers.length
         ? offers.map((offer) => html`<button type="button" class=${offer.lasts === "once" ? "main" : ""} disabled=${!ready} onClick=${() => answer(offer.id)}>${offer.lasts === "once" ? "Yes, once" : `Yes: ${visible(offer.text)}`}</button>`)

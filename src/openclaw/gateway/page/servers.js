@@ -116,7 +116,7 @@ function About({ server }) {
 
 function Logs({ name }) {
   const [got, problem, again] = useRead(() => get(`${path(name)}/logs?lines=500`), [name]);
-  const lines = got?.lines || [];
+  const lines = (Array.isArray(got) ? got : got?.lines) || [];
   return html`<button type="button" onClick=${again}>Read again</button><${Problem} text=${problem} />
     <pre class="foreign log" tabindex="0">${visible(lines.map((one) => (typeof one === "string" ? one : one.text || JSON.stringify(one))).join("\n")) || "It wrote nothing."}</pre>`;
 }

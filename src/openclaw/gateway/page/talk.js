@@ -94,6 +94,12 @@ function Conversation({ id }) {
   const [session, problem, again] = useRead(async () => (id ? get(`/v1/sessions/${id}`) : null), [id]);
   const [items, setItems] = useState([]);
   const [sending, setSending] = useState([]);
+  // What was sent and is in no event yet.
+  const queue = useRef([]);
+  const wait = (waiting) => {
+    queue.current = waiting;
+    setSending(waiting);
+  };
   const [run, setRun] = useState(null);
   const [usage, setUsage] = useState(null);
   const [asked, ask] = useState("");
@@ -137,10 +143,9 @@ function Conversation({ id }) {
             if (kind === "started") setUsage((value) => ({ ...value, window: data.window, model: data.model }));
             if (!stored) {
               stored = true;
-              setSending((waiting) => {
-                if (waiting.length) shown = [...shown, waiting[0]];
-                return waiting.slice(1);
-              });
+              const [first, ...others] = queue.current;
+              if (first) shown = [...shown, { ...first, pending: false }];
+              wait(others);
             }
             shown = advance(shown, kind, data);
             setItems(shown);
@@ -177,16 +182,18 @@ function Conversation({ id }) {
     const name = crypto.randomUUID();
     const content = [...(message ? [{ type: "text", text: message }] : []), ...attachments.map((one) => ({ type: "file", name: one.name, size: one.size }))];
     atEnd.current = true;
-    setSending((waiting) => [...waiting, { kind: "user", content, pending: true }]);
+    wait([...queue.current, { kind: "user", content, pending: true }]);
     const body = {
       message, id: name, model, agent: key ? session.agent : agent, sessionKey: key || runs[run]?.sessionKey || "",
       attachments: attachments.map(({ name: title, mimeType, data }) => ({ name: title, mimeType, data })),
     };
     const begun = await trying(() => post("/v1/runs", body));
     if (!begun) {
-      setSending((waiting) => waiting.filter((one) => one.content !== content));
+      wait(queue.current.filter((one) => one.content !== content));
       return false;
     }
+    // The gateway has it: it is not lost any more, whatever becomes of this page.
+    wait(queue.current.map((one) => (one.content === content ? { ...one, pending: false } : one)));
     shared.set(({ runs: known }) => ({ runs: { ...known, [begun.run]: begun } }));
     setRun(begun.run);
     return true;
@@ -342,7 +349,7 @@ function Composer({ say, busy, cancel, isNew, usage }) {
         ${agents.map((one) => html`<option value=${one.id}>${visible(one.name || one.id)}</option>`)}</select>` : null}
       ${models.length > 1 ? html`<select aria-label="Model" value=${model} onChange=${(event) => setModel(event.target.value)}>
         <option value="">the agent's model</option>${models.map((one) => html`<option value=${one}>${visible(one)}</option>`)}</select>` : null}
-      <span class="dim grow">${usage?.outputTokens !== undefined ? `${(usage.inputTokens + usage.outputTokens).toLocaleString()} tokens${share}` : ""}</span>
+      <span class="dim grow">${usage?.outputTokens ? `${(usage.inputTokens + usage.outputTokens).toLocaleString()} tokens${share}` : ""}</span>
       ${busy ? html`<button type="button" id="stop" onClick=${cancel}>Stop</button>` : null}
       <button type="submit" class="main">Send</button>
     </div>

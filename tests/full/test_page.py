@@ -1,0 +1,146 @@
+"""The gateway's page in a real browser: talk, a question, servers, why, config; and what a hostile server cannot do to it."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from openclaw.control import wire
+from openclaw.control.socket_client import ask
+from parts.chromium import Chromium
+from parts.gateways import Running, home, running, stdio_server
+from parts.processes import HANG_GUARD
+
+pytestmark = [pytest.mark.full, pytest.mark.minutes(1)]
+
+HOSTILE = (
+    "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
+    "\u202egnp.exe \x1b[31m [x](javascript:alert(1))"
+)
+FREE = {"tools": {"approval": {"mode": "off"}}}
+# Counts what the policy refused, from the first script on.
+WATCH = "window.refused = window.refused || (addEventListener('securitypolicyviolation', e => window.refused.push(e.blockedURI)), [])"
+
+# Clicks the yes of a question in the moment it appears, and notes whether that could count.
+CLICK_AT_ONCE = """
+new MutationObserver(() => {
+  const yes = document.querySelector(".question button.main");
+  if (yes && window.early === undefined) { window.early = yes.disabled; yes.click(); }
+}).observe(document.body, { subtree: true, childList: true });
+"""
+
+
+@asynccontextmanager
+async def page(folder: Path, *turns: dict[str, Any], **config: Any) -> AsyncIterator[tuple[Running, Chromium]]:
+    """A gateway whose model plays these turns, and a browser that is signed in to it."""
+    with home(folder) as place:
+        place.save({"mcp": {"servers": {"part": stdio_server()}}, **place.script(*turns), **config})
+        async with running(place) as gateway, Chromium(folder) as browser:
+            await gateway.ready("part")
+            answer = await ask(place.paths.control_socket, wire.TICKET)
+            assert answer is not None
+            await browser.go(f"{answer['url']}#ticket={answer['ticket']}")
+            await browser.text("textarea#message")
+            await browser.run(WATCH)
+            yield gateway, browser
+
+
+async def until(browser: Chromium, script: str, what: str) -> Any:
+    """Until a script of the page returns something that counts."""
+    async with asyncio.timeout(HANG_GUARD):
+        while not (found := await browser.run(f"return {script}")):
+            await asyncio.sleep(0.05)
+    assert found, what
+    return found
+
+
+async def shown(browser: Chromium, text: str) -> None:
+    await until(browser, f"document.body.innerText.includes({json.dumps(text)})", text)
+
+
+async def say(browser: Chromium, words: str) -> None:
+    await browser.type("textarea#message", words)
+    await browser.click(".composer button[type=submit]")
+
+
+async def test_a_turn_with_a_tool_is_watched_continued_and_found_again_after_a_reload(tmp_path: Path) -> None:
+    call = {"toolCalls": [{"name": "part__echo", "arguments": {"text": "from the server"}}], "text": "Let me **ask**."}
+    async with page(tmp_path, call, {"text": "It said: {result}"}, {"text": "Again."}, **FREE) as (_, browser):
+        await say(browser, "ask the server")
+        await shown(browser, "It said: from the server")
+        # The ticket left the address before anything else happened, and the token is in no address.
+        assert "ticket" not in await browser.address()
+        await until(browser, "document.querySelector('.answer strong')?.textContent === 'ask'", "Markdown")
+        await until(browser, "location.hash.startsWith('#talk/')", "the conversation has an address")
+        await say(browser, "once more")
+        await shown(browser, "Again.")
+        await browser.go(await browser.address())
+        await browser.run("location.reload()")
+        await shown(browser, "It said: from the server")
+        await browser.run("document.querySelector('details.call').open = true")
+        await shown(browser, "text of mcp:part, not ours")
+
+
+async def test_an_approval_is_given_with_the_mouse_and_a_click_too_early_counts_for_nothing(tmp_path: Path) -> None:
+    call = {"toolCalls": [{"name": "part__echo", "arguments": {"text": "written"}}], "text": "I write."}
+    approval = {"tools": {"approval": {"ask": ["part__echo"]}}}
+    async with page(tmp_path, call, {"text": "Done: {result}"}, **approval) as (_, browser):
+        await browser.run(CLICK_AT_ONCE)
+        await say(browser, "write it")
+        await until(browser, "document.querySelector('.question button.main:not(:disabled)')", "the question is ready")
+        assert await browser.run("return window.early") is True
+        assert "written" in await browser.text(".question pre")
+        await browser.click(".question button.main")
+        await shown(browser, "Done: written")
+        assert await browser.run("return document.querySelector('.tray')") is None
+
+
+async def test_text_of_others_stays_text(tmp_path: Path) -> None:
+    call = {"toolCalls": [{"name": "part__echo", "arguments": {"text": HOSTILE}}], "text": HOSTILE}
+    async with page(tmp_path, call, {"text": "{result}"}, **FREE) as (_, browser):
+        await say(browser, HOSTILE.replace("\x1b", "").replace("\u202e", ""))
+        await until(browser, "document.querySelectorAll('.answer').length === 2", "both messages")
+        await browser.run("document.querySelectorAll('details').forEach(one => one.open = true)")
+        assert await browser.run("return document.title") == "Talk · OpenClaw"
+        assert await browser.run("return document.querySelectorAll('.messages img, .messages script').length") == 0
+        assert await browser.run("return [...document.links].some(a => a.protocol === 'javascript:')") is False
+        await shown(browser, "⟨U+202E⟩")
+        assert await browser.run("return window.refused") == []
+
+
+async def test_servers_tools_why_config_and_activity_are_there(tmp_path: Path) -> None:
+    async with page(tmp_path, **FREE) as (_, browser):
+        await browser.run("location.hash = '#servers'")
+        await shown(browser, "connected")
+        await browser.run("location.hash = '#servers/part/tools'")
+        await until(browser, "document.querySelector('details.card summary')", "the tools")
+        await browser.type("input[type=search]", "echo")
+        await browser.run("document.querySelector('details.card').open = true")
+        await browser.type("textarea[name=arguments]", '{"text": "by hand"}')
+        await browser.click("form.fields button.main")
+        await shown(browser, "by hand")
+        await browser.run("location.hash = '#why/exec'")
+        await shown(browser, "exec")
+        await browser.run("location.hash = '#activity'")
+        await shown(browser, "part__echo")
+        await browser.run("location.hash = '#config'")
+        await until(browser, "document.querySelector('textarea.source')?.value.includes('part')", "the config")
+        await browser.run("location.hash = '#status'")
+        await shown(browser, "agents")
+        assert await browser.run("return window.refused") == []
+
+
+async def test_two_tabs_are_in_step_and_a_page_that_is_signed_out_says_how_to_come_back(tmp_path: Path) -> None:
+    async with page(tmp_path, {"text": "Both see it."}) as (gateway, browser):
+        status, _ = await gateway.post("/v1/runs", {"message": "from elsewhere"})
+        assert status == 202
+        await until(browser, "document.querySelector('.sessions li a')", "the conversation of the other")
+        await browser.click(".sessions li a")
+        await shown(browser, "Both see it.")
+        await ask(gateway.home.paths.control_socket, wire.REVOKE)
+        await shown(browser, "openclaw ui")
+        assert await browser.run("return sessionStorage.length") == 0
