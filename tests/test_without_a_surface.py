@@ -17,7 +17,7 @@ SURFACES = {
     "acp": {"acp"},
     "cli": {"chat", "keys", "line", "setup"},
     "demo": {"demo"},
-    "gateway": {"gateway"},
+    "gateway": {"gateway", "ui"},
     "mcp_server": {"mcp-server", "order"},
 }
 

@@ -104,8 +104,8 @@ def _kind_and_data(
         case QuestionChanged() as changed:
             return "question", changed_json(changed)
         case RunChanged(run, agent, session, reason):
-            at = {"state": "over" if reason else "running", "reason": reason}
-            return "run", {"run": run, "agent": agent, "sessionKey": session, **at}
+            how = {"state": "over" if reason else "running", "reason": reason}
+            return "run", {"run": run, "agent": agent, "sessionKey": session, **how}
 
 
 class Feed:

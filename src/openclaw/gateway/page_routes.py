@@ -127,4 +127,4 @@ def _served(request: web.Request, name: str) -> web.Response:
 def _is_private(request: web.Request) -> bool:
     """Whether the connection ends on this machine where it began: in a browser here, a tunnel, or a proxy in front."""
     sockname = request.transport.get_extra_info("sockname") if request.transport else None
-    return bool(sockname) and str(sockname[0]).startswith(_LOOPBACK)
+    return sockname is not None and str(sockname[0]).startswith(_LOOPBACK)
