@@ -224,7 +224,7 @@ async def test_one_that_cannot_start_is_named_in_the_session_alone(tmp_path: Pat
         mine = await app.agent(app.engine.agent(), session=ONE)
         theirs = await app.agent(app.engine.agent(), session=OTHER)
         assert [absence.name for absence in mine.absences() if "no-such-program" in absence.reason] == ["desk__*"]
-        assert [absence.name for absence in theirs.absences()] == ["exec"]
+        assert [absence.name for absence in theirs.absences()] == ["run_code", "exec"]
         assert 'name="desk"' in mine.system_prompt()
         assert 'name="desk"' not in theirs.system_prompt()
 
