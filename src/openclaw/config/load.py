@@ -10,7 +10,6 @@ from itertools import chain
 from pathlib import Path as FilePath
 from typing import Any
 
-import msgspec
 from msgspec import structs
 
 from openclaw.config import variables
@@ -23,6 +22,7 @@ from openclaw.config.loaded import Config
 from openclaw.config.paths import Paths
 from openclaw.config.rules import broken_rules
 from openclaw.config.sections import Root
+from openclaw.config.typed import typed
 from openclaw.errors import ConfigError, Problem
 
 __all__ = ["Config", "load_config", "parse_config"]
@@ -51,7 +51,7 @@ def _config(
 ) -> Config:
     checked = check(tree, {**_file_variables(tree, env), **{name: value for name, value in env.items() if value}})
     config = Config(
-        root=msgspec.convert(checked.data, Root),
+        root=typed(checked.data, Root),
         plugin=_plugin(checked),
         raw=plain(tree) if isinstance(tree, Object) else {},
         file=file,
@@ -91,7 +91,7 @@ def _plugin(checked: Checked) -> PluginConfig:
     data: Any = checked.data
     for key in PLUGIN_CONFIG:
         data = data.get(key, {})
-    return msgspec.convert(data, PluginConfig)
+    return typed(data, PluginConfig)
 
 
 def _file_variables(tree: Node, env: Mapping[str, str]) -> dict[str, str]:

@@ -34,6 +34,7 @@ from openclaw.config.json5 import parse
 from openclaw.config.loaded import Config
 from openclaw.config.rules import entry_faults
 from openclaw.config.sections import AgentSettings, Root
+from openclaw.config.typed import typed
 from openclaw.errors import ConfigError, Problem
 from openclaw.protocol.transports import TRANSPORTS, TransportFacts, TransportName
 from openclaw.redact import MASK, SECRET_SCHEME
@@ -272,7 +273,7 @@ def read_server(name: str, value: Mapping[str, Any]) -> ServerSpec:
     """
     path: Path = ("mcp", "servers", name)
     checked = check_entry(name, parse(json.dumps(value)))
-    entry = msgspec.convert(checked.data, ServerEntry)
+    entry = typed(checked.data, ServerEntry)
     problems = [problem for _, problem in checked.refused] or [
         Problem(message, path=format_path((*path, key) if key else path), hint=hint)
         for key, message, hint in entry_faults(entry)

@@ -100,10 +100,14 @@ class CompletionRequest(msgspec.Struct, frozen=True):
     include_usage: bool = False
 
 
+# Made here: a type that two threads use first at the same moment could end the process (config/typed.py).
+_completion = msgspec.json.Decoder(_Completion)
+
+
 def read_completion_request(data: bytes) -> CompletionRequest:
     """Raises UsageError or MediaError with a sentence that says what to change."""
     try:
-        asked = msgspec.json.decode(data, type=_Completion)
+        asked = _completion.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"The request is not a chat completion: {error}.") from None
     if asked.tools or asked.functions:

@@ -355,7 +355,17 @@ async def read_body(request: web.Request) -> bytes:
 
 async def read_object(request: web.Request, type: type[Any]) -> Any:
     """The JSON body as a struct. Raises UsageError."""
-    return await beside(partial(object_of, type=type), await read_body(request))
+    return await beside(partial(object_of, decoder=_decoder(type)), await read_body(request))
+
+
+# Made in the event loop: a type that two threads use first at the same moment could end the process (config/typed.py).
+_decoders: "dict[Any, msgspec.json.Decoder[Any]]" = {}
+
+
+def _decoder(kind: Any) -> "msgspec.json.Decoder[Any]":
+    if kind not in _decoders:
+        _decoders[kind] = msgspec.json.Decoder(kind)
+    return _decoders[kind]
 
 
 # Reading more than this takes longer than anybody else should wait: pictures come as megabytes of Base64.
@@ -367,10 +377,10 @@ async def beside(read: Callable[[bytes], _T], body: bytes) -> _T:
     return read(body) if len(body) <= SMALL_BODY else await asyncio.to_thread(read, body)
 
 
-def object_of(body: bytes, type: type[Any]) -> Any:
+def object_of(body: bytes, decoder: "msgspec.json.Decoder[Any]") -> Any:
     """A JSON body as a struct. An empty one is an empty object. Raises UsageError."""
     refuse_very_many(body)
     try:
-        return msgspec.json.decode(body or b"{}", type=type)
+        return decoder.decode(body or b"{}")
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"The body is not what this route takes: {error}.") from None

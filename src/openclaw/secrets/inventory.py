@@ -9,6 +9,7 @@ from openclaw.config.dotted import Path
 from openclaw.config.entry import SecretRef
 from openclaw.config.loaded import Config
 from openclaw.config.servers import secret_text
+from openclaw.config.typed import typed
 from openclaw.secrets.reference import references_in
 
 _OBJECT = frozenset({"source", "provider", "id"})
@@ -28,7 +29,7 @@ def _walk(value: Any, path: Path) -> Iterator[tuple[str, Path]]:
         yield value, path
     elif isinstance(value, dict):
         if {"source", "id"} <= value.keys() <= _OBJECT:
-            yield secret_text(msgspec.convert(value, SecretRef)), path
+            yield secret_text(typed(value, SecretRef)), path
             return
         for key, item in value.items():
             yield from _walk(item, (*path, key))
