@@ -4,6 +4,7 @@ In the place of each credential stands a mask; what is saved with the mask in th
 and who may use the gateway, is changed at a terminal: nobody gets hold of this machine by way of the port.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -15,6 +16,7 @@ from openclaw.secrets.plaintext import credential_paths
 
 # No credential is this text.
 MASK = "••••••"
+_MASKED = re.compile(rf"""(?:[\w$"'-]+\s*:\s*)?"{MASK}\"""")
 # What of a server decides which program runs, and as whom.
 _OF_PROGRAMS = frozenset(
     {"command", "args", "env", "environment", "envFile", "passEnv", "allowEnv", "cwd", "workingDirectory", "sandbox"}
@@ -32,7 +34,9 @@ def masked(text: str) -> str:
     for path, node in reversed([*_scalars(json5.parse(text))]):
         if path in secret:
             shown = f'{shown[: node.start]}"{MASK}"{shown[node.end :]}'
-    if redact(shown) != shown:
+    # A name with a mask behind it looks like a credential by itself.
+    rest = _MASKED.sub("", shown)
+    if redact(rest) != rest:
         raise UsageError(
             "The config has a credential where it cannot be masked, such as a comment.", hint="Edit the file."
         )
