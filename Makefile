@@ -16,7 +16,7 @@ demo: ## take the tour of two minutes, no account needed
 	@scripts/setup demo
 	@.venv/bin/openclaw demo
 
-test: lint ## everything that needs pip only, about 12 minutes on two cores
+test: lint ## everything that needs pip only, about 10 minutes on two cores
 	@# Types are checked by one process: the tests have the other core.
 	@$(MAKE) --no-print-directory -j 2 types unit
 
