@@ -25,7 +25,7 @@ from openclaw.reply import Reply
 from openclaw.security.external import frame
 from openclaw.tool import ToolResult
 
-HERE = Path("/work")
+HERE = Path("/projects")
 ALL = wire.ClientCapabilities(session=wire.ClientSession(compaction={}, notices={}))
 
 
@@ -120,7 +120,7 @@ def test_a_call_has_a_title(name: str, arguments: dict[str, Any], label: str, ex
 
 
 def test_a_path_is_told_whole_with_its_line_and_only_of_tools_whose_paths_they_are() -> None:
-    assert locations_of("read", {"path": "src/a.py", "offset": 7}, HERE) == [wire.Location("/work/src/a.py", 7)]
+    assert locations_of("read", {"path": "src/a.py", "offset": 7}, HERE) == [wire.Location("/projects/src/a.py", 7)]
     assert locations_of("edit", {"path": "/etc/x"}, HERE) == [wire.Location("/etc/x")]
     assert locations_of("db__read", {"path": "a"}, HERE) == []
     assert locations_of("read", {"path": "a\0b"}, HERE) == []

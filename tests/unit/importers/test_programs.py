@@ -7,7 +7,7 @@ from openclaw.importers.programs import PROGRAMS, guess, read_text_of
 from openclaw.importers.reading import Input, Origin, Reading
 
 HOME = Origin("/home/ada/.config/app", home="/home/ada")
-PROJECT = Origin("/work/shop/.vscode", project="/work/shop", home="/home/ada")
+PROJECT = Origin("/projects/shop/.vscode", project="/projects/shop", home="/home/ada")
 
 
 def read(program: str, text: str, origin: Origin = HOME) -> Reading:
@@ -371,23 +371,27 @@ def test_cmd_is_kept_on_windows() -> None:
 def test_a_projects_server_is_started_in_the_project() -> None:
     text = '{"servers": {"a": {"command": "./serve", "args": ["${workspaceFolder}/x", "./y"], "envFile": "${workspaceFolder}/.env"}}}'
     (entry,) = read("vscode", text, PROJECT).entries
-    assert entry.value == {"command": "/work/shop/serve", "args": ["/work/shop/x", "./y"], "cwd": "/work/shop"}
-    assert entry.env_file == "/work/shop/.env"
+    assert entry.value == {
+        "command": "/projects/shop/serve",
+        "args": ["/projects/shop/x", "./y"],
+        "cwd": "/projects/shop",
+    }
+    assert entry.env_file == "/projects/shop/.env"
 
 
 def test_a_server_of_this_project_counts_before_the_persons_own_and_others_are_named() -> None:
     text = """{"mcpServers": {"a": {"command": "own"}, "b": {"command": "b"}}, "projects": {
-        "/work/shop": {"mcpServers": {"a": {"command": "local"}}},
-        "/work/other": {"mcpServers": {"c": {"command": "c"}}}}}"""
-    reading = read("claude-code", text, Origin("/home/ada", project="/work/shop", home="/home/ada"))
+        "/projects/shop": {"mcpServers": {"a": {"command": "local"}}},
+        "/projects/other": {"mcpServers": {"c": {"command": "c"}}}}}"""
+    reading = read("claude-code", text, Origin("/home/ada", project="/projects/shop", home="/home/ada"))
     assert {entry.name: entry.value for entry in reading.entries} == {
-        "a": {"command": "local", "cwd": "/work/shop"},
+        "a": {"command": "local", "cwd": "/projects/shop"},
         "b": {"command": "b"},
     }
     assert [(one.name, one.reason) for one in reading.skipped] == [
         ("a", "another of this name in the same file counts before it")
     ]
-    assert reading.notes == ("servers of other projects stay where they are: run this in /work/other",)
+    assert reading.notes == ("servers of other projects stay where they are: run this in /projects/other",)
 
 
 @pytest.mark.parametrize("text", ['{"mcpServers": 5}', '{"mcpServers": []}', '{"mcpServers": "x"}'])
