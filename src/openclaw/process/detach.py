@@ -7,12 +7,19 @@ Everything else is started by `spawn.py`.
 import asyncio
 import os
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from openclaw.daemon_thread import in_daemon_thread
 from openclaw.errors import ProcessError
 from openclaw.process.find_program import find_program
+
+if sys.platform == "win32":
+    # No console of ours, and nothing of what is typed there.
+    _APART = subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP
+else:
+    _APART = 0
 
 
 class Detached:
@@ -46,7 +53,7 @@ def start_detached(
     argv: Sequence[str], *, env: Mapping[str, str], output: int = subprocess.DEVNULL, cwd: Path | None = None
 ) -> Detached:
     """Start `argv` and leave it alone. `output` is a file descriptor for what it writes. Raises ProcessError."""
-    program = find_program(argv[0], search_path=env.get("PATH", os.defpath))
+    program = find_program(argv[0], search_path=env.get("PATH", os.defpath), suffixes=env.get("PATHEXT"))
     try:
         popen = subprocess.Popen(
             [program, *argv[1:]],
@@ -56,6 +63,7 @@ def start_detached(
             stderr=output,
             cwd=cwd,
             start_new_session=True,
+            creationflags=_APART,
         )
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)

@@ -20,9 +20,10 @@ _POSIX = (
     *("XDG_RUNTIME_DIR", "XDG_SESSION_DESKTOP", "XDG_SESSION_ID", "XDG_SESSION_TYPE", "XDG_STATE_HOME"),
 )
 _WINDOWS = (
-    *("APPDATA", "COMSPEC", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "NUMBER_OF_PROCESSORS", "OS", "PATH", "PATHEXT"),
-    *("PROCESSOR_ARCHITECTURE", "PROGRAMDATA", "PROGRAMFILES", "PROGRAMFILES(X86)", "SYSTEMDRIVE", "SYSTEMROOT"),
-    *("TEMP", "TMP", "USERDOMAIN", "USERNAME", "USERPROFILE", "WINDIR"),
+    *("ALLUSERSPROFILE", "APPDATA", "COMMONPROGRAMFILES", "COMSPEC", "HOMEDRIVE", "HOMEPATH", "LANG", "LOCALAPPDATA"),
+    *("NUMBER_OF_PROCESSORS", "OS", "PATH", "PATHEXT", "PROCESSOR_ARCHITECTURE", "PROGRAMDATA", "PROGRAMFILES"),
+    *("PROGRAMFILES(X86)", "PROGRAMW6432", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP", "TZ", "USERDOMAIN", "USERNAME"),
+    *("USERPROFILE", "WINDIR"),
 )
 
 # How the rest of the machine reaches the network: which authorities it trusts, and by which proxy it goes.
@@ -111,16 +112,22 @@ def child_environment(
     pass_env: Iterable[str] = (),
     allowed: Iterable[str] = (),
     parent: Mapping[str, str] | None = None,
+    platform: str = sys.platform,
 ) -> ChildEnvironment:
     """The environment of a child: the short list and `pass_env` from `parent` (ours, unless given), then `declared`.
 
     `allowed` are names that pass although their family is refused.
     """
     inherited = os.environ if parent is None else parent
+    if platform == "win32":
+        # `Path` and `PATH` are one variable there: of two in one environment a program finds either.
+        inherited = {name.upper(): value for name, value in inherited.items()}
+        declared = {name.upper(): value for name, value in (declared or {}).items()}
+        pass_env, allowed = (tuple(name.upper() for name in names) for names in (pass_env, allowed))
     wanted = frozenset(pass_env)
     asked = {name: value for name, value in inherited.items() if name in wanted} | dict(declared or {})
     refused = set(refused_names(asked, allowed))
-    variables = {name: value for name, value in inherited.items() if _is_listed(name)}
+    variables = {name: value for name, value in inherited.items() if _is_listed(name, platform)}
     variables |= {name: value for name, value in asked.items() if name not in refused}
     return ChildEnvironment(variables, tuple(sorted(refused)))
 
@@ -151,7 +158,5 @@ def is_refused(name: str) -> bool:
     return upper in _NAMES or _WHOLE.fullmatch(upper) is not None or _FAMILIES.fullmatch(upper) is not None
 
 
-def _is_listed(name: str) -> bool:
-    if sys.platform == "win32":
-        return name.upper() in _WINDOWS or name.upper() in _NETWORK
-    return name in _POSIX or name in _NETWORK
+def _is_listed(name: str, platform: str) -> bool:
+    return name in (_WINDOWS if platform == "win32" else _POSIX) or name in _NETWORK

@@ -21,6 +21,9 @@ import sys
 import time
 from collections.abc import Collection
 
+# There a job ends what is in it: job_kin.py.
+assert sys.platform != "win32"
+
 VARIABLE = "OPENCLAW_PROCESSES"
 
 # All of it has to be over 5 s after the gateway's death. The servers see the end of their input at the same moment as we do:

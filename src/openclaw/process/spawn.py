@@ -1,14 +1,13 @@
 """Starting a program, and ending all that came of it.
 
-A child is started without a shell, in a session of its own, with the environment it is given and nothing else, and with a mark
-in that environment. Ending it means its whole process group and everything that carries the mark, also when the program itself
-left politely. The first child wakes the guardian, which does the same when we cannot. Reading and writing is `pipes.py`.
+A child is started without a shell, in a session of its own, with the environment it is given and nothing else. Ending it means all that
+came of it, also when the program itself left politely, and also when we are killed: what belongs together and how it is ended is the kin
+of a child, `marked_kin.py` and on Windows `job_kin.py`. Reading and writing is `pipes.py`.
 """
 
 import asyncio
 import logging
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -16,15 +15,19 @@ from pathlib import Path
 from typing import Literal
 
 from openclaw.errors import ProcessError
-from openclaw.process import guardian
 from openclaw.process.find_program import find_program
-from openclaw.process.watch import watch
+
+if sys.platform == "win32":
+    from openclaw.process.batch_files import check_batch_file
+    from openclaw.process.job_kin import CREATION_FLAGS, KILLED, Kin
+else:
+    from openclaw.process.marked_kin import CREATION_FLAGS, KILLED, Kin
 
 _log = logging.getLogger(__name__)
 
 # A server that has seen the end of its input gets this long to finish what it is doing.
 EXIT_GRACE = 1.0
-# And this long to obey SIGTERM: some flush caches or stop containers.
+# And this long to do as they are asked: some flush caches or stop containers.
 TERM_PATIENCE = 5.0
 # Nothing outlives SIGKILL for long, but a process that forks without end has to be met more than once.
 KILL_PATIENCE = 1.0
@@ -40,11 +43,11 @@ Stream = Literal["pipe", "null"]
 class Process:
     """A child and its descendants. `stdin`, `stdout` and `stderr` are our ends of its pipes, for whoever takes them over."""
 
-    def __init__(self, popen: "subprocess.Popen[bytes]", mark: str, streams: list[int | None]) -> None:
+    def __init__(self, popen: "subprocess.Popen[bytes]", kin: Kin, streams: list[int | None]) -> None:
         self.pid = popen.pid
         self.stdin, self.stdout, self.stderr = streams
         self._popen = popen
-        self._mark = mark.encode()
+        self._kin = kin
         self._loop = asyncio.get_running_loop()
         self._exit: asyncio.Future[int] = self._loop.create_future()
         self._ended = False
@@ -69,14 +72,6 @@ class Process:
         """Until the program itself has exited. Its descendants may live on: see `end`."""
         return await asyncio.shield(self._exit)
 
-    def interrupt(self, number: int = signal.SIGTERM) -> None:
-        """Send a signal to the program's group."""
-        if not self._ended:
-            try:
-                os.killpg(self.pid, number)
-            except OSError:
-                pass
-
     def leave(self, seconds: float) -> bool:
         """Let it run on without us for so many seconds, under a guardian of its own. False when that is not possible: then end it.
 
@@ -84,17 +79,14 @@ class Process:
         """
         if self._ended or self._exit.done() or self.stdout is None or self.stderr is None:
             return False
-        try:
-            watch().tend(self._mark.decode(), self.pid, seconds, self.stdout, self.stderr)
-        except OSError as error:
-            _log.warning("Process %d cannot be left to go on: %s", self.pid, error)
+        if not self._kin.leave(seconds, self.stdout, self.stderr):
             return False
         self._ended = True
         self.on_exit(lambda _: _collect(self._popen))
         return True
 
     async def end(self, *, grace: float = EXIT_GRACE, patience: float = TERM_PATIENCE) -> int:
-        """Wait `grace` seconds for all of them to leave, send SIGTERM, wait `patience`, send SIGKILL. Returns the exit code.
+        """Wait `grace` seconds for all of them to leave, ask them to, wait `patience`, kill them. Returns the exit code.
 
         Close the program's input first, if it should leave by itself. Safe to call again; goes on when its caller is cancelled.
         """
@@ -102,29 +94,29 @@ class Process:
 
     async def _end(self, grace: float, patience: float) -> int:
         if not self._ended and not await self._gone_within(grace):
-            self._strike(signal.SIGTERM)
-            if not await self._gone_within(patience):
+            asked = self._kin.ask_to_leave()
+            if not (asked and await self._gone_within(patience)):
                 await self._kill()
         if not self._exit.done():
             # Stuck inside the kernel (a dead network disk, mostly): nobody can end it now, and nobody should wait for it.
-            _log.warning("Process %d does not end, not even by SIGKILL; it will be collected when it does.", self.pid)
+            _log.warning("Process %d does not end, though it was killed; it will be collected when it does.", self.pid)
             self.on_exit(lambda _: self._reap())
-            return -signal.SIGKILL
+            return KILLED
         self._reap()
         return self._exit.result()
 
     async def _kill(self) -> None:
         deadline = self._loop.time() + KILL_PATIENCE
-        self._strike(signal.SIGKILL)
+        self._kin.kill()
         while not await self._gone_within(_PAUSE) and self._loop.time() < deadline:
-            self._strike(signal.SIGKILL)
+            self._kin.kill()
 
     def _reap(self) -> None:
         if not self._ended:
             self._ended = True
             # Only now: until it is reaped its number, and so its group's, cannot pass to somebody else.
             self._popen.wait()
-            watch().ended(self.pid)
+            self._kin.ended()
 
     async def _gone_within(self, seconds: float) -> bool:
         """Whether the program and everything it left behind are gone."""
@@ -133,7 +125,7 @@ class Process:
         if not self._exit.done():
             await asyncio.wait([self._exit], timeout=seconds)
         while self._exit.done():
-            if not guardian.find(self._mark, (self.pid,)):
+            if self._kin.are_gone():
                 return True
             left = deadline - self._loop.time()
             if left <= 0:
@@ -141,10 +133,6 @@ class Process:
             await asyncio.sleep(min(pause, left))
             pause = min(pause * 2, _LONGEST_PAUSE)
         return False
-
-    def _strike(self, number: int) -> None:
-        self.interrupt(number)
-        guardian.strike(self._mark, (), number)
 
     def _look(self) -> None:
         code = _exit_code(self._popen)
@@ -167,7 +155,7 @@ def _collect(popen: "subprocess.Popen[bytes]") -> None:
 
 def _exit_code(popen: "subprocess.Popen[bytes]") -> int | None:
     """How a child ended, without reaping it where the system allows."""
-    if not hasattr(os, "waitid"):
+    if sys.platform == "win32" or not hasattr(os, "waitid"):
         return popen.poll()
     info = os.waitid(os.P_PID, popen.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     if info is None:
@@ -186,29 +174,28 @@ def spawn(
     stderr: Stream | Literal["stdout"] = "pipe",
 ) -> Process:
     """Start `argv`, in a running event loop. The program is looked up on the PATH of `env`. Raises ProcessError."""
-    if sys.platform == "win32":
-        raise ProcessError("Starting programs is not supported on Windows yet.")
     if cwd is not None and not os.path.isdir(cwd):
         raise ProcessError(f"The working directory {cwd} does not exist.", hint="Check `cwd`.")
-    program = find_program(argv[0], search_path=env.get("PATH", os.defpath), cwd=cwd)
-    watcher = watch()
-    mark = watcher.next_mark()
-    # A gateway inside another one's server is found by both.
-    env = {**env, guardian.VARIABLE: os.environ.get(guardian.VARIABLE, "") + mark}
+    program = find_program(argv[0], search_path=env.get("PATH", os.defpath), cwd=cwd, suffixes=env.get("PATHEXT"))
+    if sys.platform == "win32":
+        check_batch_file(program, argv[1:])
     ours: list[int | None] = []
     theirs: list[int] = []
     try:
+        kin = Kin()
         for index, stream in enumerate((stdin, stdout, stderr)):
             _connect(index, stream, ours, theirs)
         popen = subprocess.Popen(
             [program, *argv[1:]],
-            env=env,
+            env={**env, **kin.variables},
             cwd=cwd,
             stdin=theirs[0],
             stdout=theirs[1],
             stderr=theirs[2],
             start_new_session=True,
+            creationflags=CREATION_FLAGS,
         )
+        kin.began(popen)
     except (OSError, ValueError) as error:
         for fd in ours:
             if fd is not None:
@@ -217,8 +204,7 @@ def spawn(
     finally:
         for fd in set(theirs):
             os.close(fd)
-    watcher.began(popen.pid)
-    return Process(popen, mark, ours)
+    return Process(popen, kin, ours)
 
 
 def _connect(index: int, stream: str, ours: list[int | None], theirs: list[int]) -> None:

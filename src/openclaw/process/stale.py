@@ -1,9 +1,11 @@
 """Processes of ours that nobody will end any more: they carry a mark (watch.py), and the guardian of that mark is gone.
 
-It happens when a gateway and its guardian were both killed. Looks and tells; ends nothing. Knows nothing where there is no /proc.
+It happens when a gateway and its guardian were both killed. Looks and tells; ends nothing. Knows nothing where there is no /proc. On
+Windows there are none of them: what we start ends with us (job_kin.py).
 """
 
 import os
+import sys
 from itertools import pairwise
 from pathlib import Path
 
@@ -11,6 +13,8 @@ import msgspec
 
 from openclaw.log import one_line
 from openclaw.process import guardian
+
+assert sys.platform != "win32"
 
 _PROC = Path("/proc")
 _SHOWN_NAME = 60

@@ -13,6 +13,8 @@ import sys
 
 from openclaw.process import guardian
 
+assert sys.platform != "win32"
+
 _log = logging.getLogger(__name__)
 
 # Meant for everybody in sight; a guardian outlives them.

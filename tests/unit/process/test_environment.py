@@ -151,3 +151,13 @@ def test_a_hook_that_is_allowed_by_name_passes_and_no_other() -> None:
 def test_of_the_locale_and_the_desktop_only_known_names_are_passed_on() -> None:
     ours = {"LC_ALL": "C", "LC_TIME": "C", "LC_SECRET": "s", "XDG_CONFIG_HOME": "/c", "XDG_MY_TOKEN": "t"}
     assert child_environment(parent=ours).variables == {"LC_ALL": "C", "LC_TIME": "C", "XDG_CONFIG_HOME": "/c"}
+
+
+def test_on_windows_names_are_the_same_in_any_case() -> None:
+    ours = {"Path": "C:\\bin", "SystemRoot": "C:\\Windows", "My_Token": "t", "OTHER": "o", "HTTPS_PROXY": "p"}
+    made = child_environment(
+        {"path": "D:\\bin", "Node_Options": "-r x"}, pass_env=["MY_TOKEN"], parent=ours, platform="win32"
+    )
+    assert made == ChildEnvironment(
+        {"PATH": "D:\\bin", "SYSTEMROOT": "C:\\Windows", "MY_TOKEN": "t", "HTTPS_PROXY": "p"}, ("NODE_OPTIONS",)
+    )

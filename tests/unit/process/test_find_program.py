@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from openclaw.errors import ProcessError
-from openclaw.process.find_program import find_program
+from openclaw.process.find_program import endings_of, find_program
 
 
 def program(path: Path) -> Path:
@@ -60,3 +60,19 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 def test_a_command_that_is_no_name_is_refused(command: str) -> None:
     with pytest.raises(ProcessError):
         find_program(command, search_path="/bin")
+
+
+@pytest.mark.parametrize(
+    ("command", "platform", "endings"),
+    [
+        ("npx", "linux", [""]),
+        ("npx", "win32", [".com", ".exe", ".cmd"]),
+        ("npx.CMD", "win32", [""]),
+        # A version is no suffix that Windows would know.
+        ("python3.11", "win32", [".com", ".exe", ".cmd"]),
+    ],
+)
+def test_on_windows_a_program_has_one_of_the_suffixes_of_pathext(
+    command: str, platform: str, endings: list[str]
+) -> None:
+    assert endings_of(command, ".COM;.EXE;;x;.CMD", platform) == endings

@@ -265,7 +265,7 @@ async def test_what_a_program_never_read_is_counted() -> None:
         streams.input.write(b"1234")
         await streams.line()
         streams.input.write(b"never read")
-        process.interrupt(signal.SIGKILL)
+        os.killpg(process.pid, signal.SIGKILL)
         await process.wait()
         assert streams.input.unread() == len(b"never read")
         assert streams.input.written == 14
