@@ -20,6 +20,9 @@ _REMEMBERED = 512
 _BLOCK = re.compile(r"\ufeff?---[ \t]*\r?\n(.*?)(?:\r?\n)?^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 _PAIR = re.compile(r"([A-Za-z][A-Za-z0-9_-]*)[ \t]*:(?:[ \t]+(.*))?")
 _QUOTES = ("'", '"')
+# As YAML has had them, in its older version and its newer one.
+_YES = frozenset({"true", "yes", "on", "y"})
+_NO = frozenset({"false", "no", "off", "n"})
 
 
 def split(text: str) -> tuple[str, str]:
@@ -45,6 +48,38 @@ def parse(front: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
         raise SkillFault("its front matter is not a map")
     return value
+
+
+def is_same(front: Mapping[str, Any], listed: Mapping[str, Any]) -> bool:
+    """Whether front matter says, field by field, what somebody else read of it and wrote as JSON: numbers and yes and no as such."""
+    try:
+        return _same(front, listed)
+    except RecursionError:
+        return False
+
+
+def _same(written: Any, listed: Any) -> bool:
+    match listed:
+        case dict():
+            return (
+                isinstance(written, Mapping)
+                and written.keys() == listed.keys()
+                and all(_same(written[key], value) for key, value in listed.items())
+            )
+        case list():
+            return isinstance(written, list) and len(written) == len(listed) and all(map(_same, written, listed))
+        case _ if not isinstance(written, str):
+            return False
+        case str():
+            return written == listed
+        case bool():
+            return written.lower() in (_YES if listed else _NO)
+        case None:
+            return written.lower() in ("", "~", "null")
+    try:
+        return bool(float(written.replace("_", "")) == listed)
+    except ValueError:
+        return False
 
 
 def _pairs(front: str, error: Exception) -> dict[str, Any]:

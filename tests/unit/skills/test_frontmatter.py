@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openclaw.skills.frontmatter import MAX_FRONT_MATTER, parse, split
+from openclaw.skills.frontmatter import MAX_FRONT_MATTER, is_same, parse, split
 from openclaw.skills.skill import Requires, Skill, SkillFault, Source, read_skill
 
 PATH = Path("/skills/weather/SKILL.md")
@@ -193,3 +193,33 @@ def test_any_text_gives_a_skill_or_a_reason(text: str) -> None:
     except SkillFault as fault:
         found = str(fault)
     assert isinstance(found, Skill) or found
+
+
+@pytest.mark.parametrize(
+    ("front", "listed", "same"),
+    [
+        ("name: a\ndescription: b", {"name": "a", "description": "b"}, True),
+        ("name: a", {"name": "b"}, False),
+        ("name: a\nlicense: MIT", {"name": "a"}, False),
+        ("name: a", {"name": "a", "license": "MIT"}, False),
+        ("on: true\noff: no\nn: 1.50\nm: 12\nx:", {"on": True, "off": False, "n": 1.5, "m": 12, "x": None}, True),
+        ("on: false", {"on": True}, False),
+        ("n: 1", {"n": True}, False),
+        ("n: 2", {"n": 1}, False),
+        ("n: 1_000", {"n": 1000}, True),
+        ("v: '1.10'", {"v": "1.10"}, True),
+        (
+            "tags: [a, b]\nmetadata: {k: {d: 2024-01-01}}",
+            {"tags": ["a", "b"], "metadata": {"k": {"d": "2024-01-01"}}},
+            True,
+        ),
+        ("tags: [a, b]", {"tags": ["b", "a"]}, False),
+        ("tags: [a]", {"tags": "a"}, False),
+        ("d: >\n  two\n  lines\n", {"d": "two lines\n"}, True),
+        ("a: &a [*a]", {"a": [[[[]]]]}, False),
+    ],
+)
+def test_front_matter_is_compared_field_by_field_with_what_somebody_read_of_it(
+    front: str, listed: dict[str, object], same: bool
+) -> None:
+    assert is_same(parse(front), listed) is same
