@@ -184,7 +184,7 @@ async def test_it_leaves_within_two_seconds(how: str, what: str, tmp_path: Path)
             started = time.monotonic()
             async with asyncio.timeout(30):
                 if how == "closed stdout":
-                    server.process._transport.get_pipe_transport(1).close()  # type: ignore[attr-defined]
+                    server.process.stop_reading()
                     await server.process.wait()
                 else:
                     await server.end(how)

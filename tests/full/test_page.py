@@ -1,19 +1,12 @@
 """The gateway's page in a real browser: talk, a question, servers, why, config; and what a hostile server cannot do to it."""
 
-import asyncio
-import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from openclaw.control import wire
 from openclaw.control.socket_client import ask
-from parts.chromium import Chromium
-from parts.gateways import Running, home, running, stdio_server
-from parts.processes import HANG_GUARD
+from parts.gateway_page import FREE, page, say, shown, until
 
 pytestmark = [pytest.mark.full, pytest.mark.minutes(1)]
 
@@ -21,10 +14,6 @@ HOSTILE = (
     "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
     "\u202egnp.exe \x1b[31m [x](javascript:alert(1))"
 )
-FREE = {"tools": {"approval": {"mode": "off"}}}
-# Counts what the policy refused, from the first script on.
-WATCH = "window.refused = window.refused || (addEventListener('securitypolicyviolation', e => window.refused.push(e.blockedURI)), [])"
-
 # Clicks the yes of a question in the moment it appears, and notes whether that could count.
 CLICK_AT_ONCE = """
 new MutationObserver(() => {
@@ -32,39 +21,6 @@ new MutationObserver(() => {
   if (yes && window.early === undefined) { window.early = yes.disabled; yes.click(); }
 }).observe(document.body, { subtree: true, childList: true });
 """
-
-
-@asynccontextmanager
-async def page(folder: Path, *turns: dict[str, Any], **config: Any) -> AsyncIterator[tuple[Running, Chromium]]:
-    """A gateway whose model plays these turns, and a browser that is signed in to it."""
-    with home(folder) as place:
-        place.save({"mcp": {"servers": {"part": stdio_server()}}, **place.script(*turns), **config})
-        async with running(place) as gateway, Chromium(folder) as browser:
-            await gateway.ready("part")
-            answer = await ask(place.paths.control_socket, wire.TICKET)
-            assert answer is not None
-            await browser.go(f"{answer['url']}#ticket={answer['ticket']}")
-            await browser.text("textarea#message")
-            await browser.run(WATCH)
-            yield gateway, browser
-
-
-async def until(browser: Chromium, script: str, what: str) -> Any:
-    """Until a script of the page returns something that counts."""
-    async with asyncio.timeout(HANG_GUARD):
-        while not (found := await browser.run(f"return {script}")):
-            await asyncio.sleep(0.05)
-    assert found, what
-    return found
-
-
-async def shown(browser: Chromium, text: str) -> None:
-    await until(browser, f"document.body.innerText.includes({json.dumps(text)})", text)
-
-
-async def say(browser: Chromium, words: str) -> None:
-    await browser.type("textarea#message", words)
-    await browser.click(".composer button[type=submit]")
 
 
 async def test_a_turn_with_a_tool_is_watched_continued_and_found_again_after_a_reload(tmp_path: Path) -> None:
@@ -132,7 +88,7 @@ async def test_servers_tools_why_config_and_activity_are_there(tmp_path: Path) -
         await browser.run("location.hash = '#config'")
         await until(browser, "document.querySelector('textarea.source')?.value.includes('part')", "the config")
         await browser.run("location.hash = '#status'")
-        await shown(browser, "agents")
+        await shown(browser, "runs (pid")
         assert await browser.run("return window.refused") == []
 
 

@@ -3,13 +3,16 @@
 import json
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from openclaw.app import App
 from parts.cache import python_of_full
 from parts.command_line import Home, parts_server
+from parts.forcing import forcing
 from parts.leaks import files_under
 
 pytestmark = [pytest.mark.full, pytest.mark.minutes(4), pytest.mark.timeout(1_800)]
@@ -19,9 +22,10 @@ KEY = "sk-real-model-0123456789"
 MOST_TOKENS = 16
 
 
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    program = [python_of_full("model"), str(Path(__file__).parent.parent / "parts" / "real_model.py"), KEY]
+@contextmanager
+def model_server(*options: str) -> Iterator[str]:
+    """Its address."""
+    program = [python_of_full("model"), str(Path(__file__).parent.parent / "parts" / "real_model.py"), KEY, *options]
     with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout is not None
@@ -30,8 +34,14 @@ def address() -> Iterator[str]:
             server.kill()
 
 
-def home_of(folder: Path, address: str, **sections: Any) -> Home:
-    model = {"id": "smollm2", "contextWindow": 8_192, "maxTokens": MOST_TOKENS}
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with model_server() as found:
+        yield found
+
+
+def home_of(folder: Path, address: str, *, tokens: int = MOST_TOKENS, **sections: Any) -> Home:
+    model = {"id": "smollm2", "contextWindow": 8_192, "maxTokens": tokens}
     provider = {"baseUrl": f"{address}/v1", "apiKey": KEY, "models": [model], "timeoutSeconds": 900}
     return Home(
         folder,
@@ -65,6 +75,29 @@ async def test_a_real_model_answers_two_turns_of_a_session_with_a_servers_tools_
         "you: Hello! My name is Ada.",
         "you: What is my name?",
     ]
+
+
+async def test_a_tool_that_is_not_shown_is_found_and_called_when_the_model_is_made_to(tmp_path: Path) -> None:
+    words = {"const": "echo some text"}
+    call = {"id": {"const": "parts__echo"}, "arguments": {"const": {"text": "from the model"}}}
+    forced = (("tool_search", {"query": words}), ("tool_call", call))
+    with model_server("calls") as address:
+        async with forcing(address, *forced) as (between, url):
+            servers = {"mcp": {"servers": {"parts": parts_server()}}, "tools": {"search": {"mode": "on"}}}
+            home = home_of(tmp_path, url, tokens=64, **servers)
+            async with App(home.config(), paths=home.paths, env=home.environ) as app:
+                reply = await app.reply("Say it again.")
+
+    assert reply.error == ""
+    # It is made to call, and may call twice in one breath.
+    assert list(dict.fromkeys(one.name for one in reply.tool_calls))[:2] == ["tool_search", "parts__echo"]
+    first, second, third = between.bodies
+    assert "parts__echo" not in [tool["function"]["name"] for tool in first["tools"]]
+    # What its own server made of the model's words, as it was sent back.
+    found = [one["content"] for one in second["messages"] if one["role"] == "tool"]
+    assert "parts__echo" in found[0]
+    after = [one["content"] for one in third["messages"] if one["role"] == "tool"][len(found) :]
+    assert "from the model" in after[0]
 
 
 async def test_its_server_refuses_another_key_and_the_person_is_told(address: str, tmp_path: Path) -> None:

@@ -19,15 +19,16 @@ from aiohttp import web
 
 from openclaw.agent.events import Event, Sink, ToolStart
 from openclaw.app import App, Reply
-from openclaw.asking.open_question import ANSWERABLE, QuestionChanged, changed_json
+from openclaw.asking.open_question import QuestionChanged, answerable_kinds, changed_json
 from openclaw.config.agents import agent as agent_spec
 from openclaw.config.agents import agent_ids
 from openclaw.conversation import Conversation
 from openclaw.engine import Engine
-from openclaw.errors import OpenClawError
+from openclaw.errors import OpenClawError, UsageError
 from openclaw.gateway.bodies import refuse_very_many
 from openclaw.gateway.completions import (
     AnswerForm,
+    Completion,
     CompletionForm,
     CompletionRequest,
     Envelope,
@@ -42,6 +43,7 @@ from openclaw.gateway.completions import (
 )
 from openclaw.gateway.http import KEEP_ALIVE, beside, failed, failure, json_response, read_body
 from openclaw.gateway.responses import (
+    Response,
     ResponseForm,
     ResponseRequest,
     new_response_id,
@@ -49,6 +51,7 @@ from openclaw.gateway.responses import (
     session_of,
     unknown_response,
 )
+from openclaw.gateway.route import Route
 from openclaw.redact import redact
 from openclaw.sessions.event import Custom, foreign_sources, history
 from openclaw.sessions.key import agent_of as owner_of
@@ -82,13 +85,25 @@ class ChatRoutes:
         self._headers = headers
         self._created = int(time.time())
 
-    def routes(self) -> list[web.RouteDef]:
+    def routes(self) -> list[Route]:
         return [
-            web.post("/v1/chat/completions", self.complete),
-            web.post("/v1/responses", self.respond),
-            web.get("/v1/models", self.models),
+            Route("POST", "/v1/chat/completions", self.complete, "Say something to an agent", body=Completion),
+            Route(
+                "POST",
+                "/v1/responses",
+                self.respond,
+                "The same over OpenAI's newer wire",
+                body=Response,
+            ),
+            Route(
+                "GET",
+                "/v1/models",
+                self.models,
+                "The agents, as models: `openclaw`, `openclaw/default`, `openclaw/AGENT`",
+                head=True,
+            ),
             # Names of agents' models hold a slash.
-            web.get("/v1/models/{model:.+}", self.model),
+            Route("GET", "/v1/models/{model:.+}", self.model, "One of them, by its name", head=True),
         ]
 
     async def models(self, request: web.Request) -> web.Response:
@@ -233,10 +248,10 @@ async def _read(request: web.Request, reader: Callable[[bytes], _T]) -> _T:
 
 def _answers(request: web.Request, asked: CompletionRequest) -> frozenset[str]:
     """The kinds of questions that the caller can be asked. Raises ParameterError."""
-    kinds = frozenset(one.strip() for one in request.headers.get(ANSWERS_HEADER, "").split(",") if one.strip())
-    if unknown := kinds.difference(ANSWERABLE):
-        known = ", ".join(ANSWERABLE)
-        raise ParameterError(ANSWERS_HEADER, f"{sorted(unknown)[0][:40]!r} is no kind of question. Use {known}.")
+    try:
+        kinds = answerable_kinds(request.headers.get(ANSWERS_HEADER, ""))
+    except UsageError as error:
+        raise ParameterError(ANSWERS_HEADER, error.message, hint=error.hint) from None
     if kinds and not asked.stream:
         raise ParameterError("stream", f"{ANSWERS_HEADER} goes with a streamed answer: questions come in the stream.")
     return kinds

@@ -15,7 +15,7 @@ from openclaw.agent.attachments import Attachment
 from openclaw.agent.events import Event, MessageEnd, RunReason, TextDelta
 from openclaw.commands.agent import as_json
 from openclaw.content import PICTURES, AssistantMessage, Block, Image, Message, Text, Usage, UserMessage, to_json
-from openclaw.errors import UsageError
+from openclaw.errors import OpenClawError, UsageError
 from openclaw.media import ITEM_BYTES, MAX_FILES, MAX_IMAGES, clean_type, decode_base64, safe_name, sniff
 from openclaw.reply import Reply
 from openclaw.security.unframe import Unframer
@@ -71,15 +71,15 @@ class Spoken(msgspec.Struct):
     content: str | list[SpokenPart] | None = None
 
 
-class _StreamOptions(msgspec.Struct):
+class StreamOptions(msgspec.Struct):
     include_usage: bool = False
 
 
-class _Completion(msgspec.Struct):
+class Completion(msgspec.Struct):
     model: str
     messages: list[Spoken]
     stream: bool | None = False
-    stream_options: _StreamOptions | None = None
+    stream_options: StreamOptions | None = None
     user: str | None = None
     n: int | None = 1
     tools: list[Any] | None = None
@@ -101,7 +101,7 @@ class CompletionRequest(msgspec.Struct, frozen=True):
 
 
 # Made here: a type that two threads use first at the same moment could end the process (config/typed.py).
-_completion = msgspec.json.Decoder(_Completion)
+_completion = msgspec.json.Decoder(Completion)
 
 
 def read_completion_request(data: bytes) -> CompletionRequest:
@@ -343,9 +343,15 @@ def details(reply: Reply) -> dict[str, Any]:
 
 
 def error_json(
-    message: str, code: str, kind: str = "invalid_request_error", parameter: str | None = None
+    message: str,
+    code: str,
+    kind: str = "invalid_request_error",
+    parameter: str | None = None,
+    *,
+    exit_code: int = OpenClawError.exit_code,
 ) -> dict[str, Any]:
-    return {"error": {"message": message, "type": kind, "param": parameter, "code": code}}
+    """`exit_code` is what a command of a terminal ends with after such an error."""
+    return {"error": {"message": message, "type": kind, "param": parameter, "code": code, "exitCode": exit_code}}
 
 
 def sse(data: Any, name: str = "") -> bytes:

@@ -2,7 +2,6 @@
 
 import asyncio
 import hashlib
-from typing import Any
 
 import msgspec
 from aiohttp import web
@@ -13,15 +12,36 @@ from openclaw.config.schema import json_schema
 from openclaw.errors import ConfigError, OpenClawError, Problem
 from openclaw.gateway.config_text import masked, unmasked, withheld
 from openclaw.gateway.http import failure, json_response, read_object
+from openclaw.gateway.route import Route
 from openclaw.redact import redact
 
 
-class _Saved(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+class NewConfig(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     """`revision` is that of the text which was edited; with `try_only` nothing is written."""
 
     text: str
     revision: str
     try_only: bool = False
+
+
+class ConfigText(msgspec.Struct):
+    file: str
+    text: str
+    revision: str
+
+
+class ConfigProblem(msgspec.Struct):
+    message: str
+    path: str
+    line: int
+    column: int
+    hint: str
+
+
+class ConfigSaved(msgspec.Struct):
+    ok: bool
+    revision: str
+    warnings: list[ConfigProblem]
 
 
 class _ChangedSinceError(OpenClawError):
@@ -36,25 +56,23 @@ class ConfigRoutes:
     def __init__(self, app: App) -> None:
         self._app = app
 
-    def routes(self) -> list[web.RouteDef]:
+    def routes(self) -> list[Route]:
         return [
-            web.get("/v1/config", self.show, allow_head=False),
-            web.put("/v1/config", self.save),
-            web.get("/v1/config/schema", self.schema, allow_head=False),
+            Route("GET", "/v1/config", self.show, "The config file", gives=ConfigText),
+            Route("PUT", "/v1/config", self.save, "Save it, or try it out", body=NewConfig, gives=ConfigSaved),
+            Route("GET", "/v1/config/schema", self.schema, "Its JSON Schema"),
         ]
 
     async def show(self, request: web.Request) -> web.Response:
         text = await asyncio.to_thread(self._read)
-        return json_response(
-            {"file": str(self._app.paths.config_file), "text": masked(text), "revision": _revision(text)}
-        )
+        return json_response(ConfigText(str(self._app.paths.config_file), masked(text), _revision(text)))
 
     async def schema(self, request: web.Request) -> web.Response:
         return json_response(json_schema())
 
     async def save(self, request: web.Request) -> web.Response:
         """The problems of a text that cannot be used, with line and column; or that it is saved, and its new revision."""
-        asked: _Saved = await read_object(request, _Saved)
+        asked: NewConfig = await read_object(request, NewConfig)
 
         def change(source: str) -> str:
             if _revision(source) != asked.revision:
@@ -78,7 +96,7 @@ class ConfigRoutes:
             return failure(403, "only_at_a_terminal", str(error))
         warnings = [_problem(one) for one in (*config.refusals, *config.warnings)]
         text = await asyncio.to_thread(self._read)
-        return json_response({"ok": True, "revision": _revision(text), "warnings": warnings})
+        return json_response(ConfigSaved(True, _revision(text), warnings))
 
     def _read(self) -> str:
         try:
@@ -91,11 +109,5 @@ def _revision(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
-def _problem(one: Problem) -> dict[str, Any]:
-    return {
-        "message": redact(one.message),
-        "path": one.path,
-        "line": one.line,
-        "column": one.column,
-        "hint": redact(one.hint),
-    }
+def _problem(one: Problem) -> ConfigProblem:
+    return ConfigProblem(redact(one.message), one.path, one.line, one.column, redact(one.hint))

@@ -80,7 +80,7 @@ class ControlServer:
     def _listen(self) -> socket.socket:
         # A socket that is there belongs to a gateway that has ended: its lock is ours now.
         self._place.unlink(missing_ok=True)
-        if self._unix:
+        if sys.platform != "win32" and self._unix:
             listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             listener.bind(str(self._place))
             os.chmod(self._place, 0o600)
@@ -199,7 +199,8 @@ def own_directory(path: Path) -> None:
         found = os.lstat(path)
     except OSError as error:
         raise OpenClawError(f"The directory {path} cannot be made: {error.strerror}.") from error
-    if not hasattr(os, "getuid"):
+    if sys.platform == "win32":
+        # A new one lets nobody else in: since 3.11.10 Python makes a directory of mode 0700 so there, too.
         return
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
         hint = "Remove it, or set XDG_RUNTIME_DIR to a directory of your own."

@@ -33,6 +33,7 @@ from openclaw.gateway.feed import Feed, LogToEvents
 from openclaw.gateway.guard import GuardRules
 from openclaw.gateway.observer import Observer
 from openclaw.gateway.page_tokens import PageTokens
+from openclaw.gateway.panels import Panels
 from openclaw.gateway.reload import LogAs, Reloader
 from openclaw.gateway.runs import Runs
 from openclaw.mcp.manager import Manager
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     import socket
 
     from openclaw.gateway.http import HttpServer
+    from openclaw.gateway.panel_frames import PanelFrames
 
 _log = logging.getLogger(__name__)
 
@@ -116,7 +118,12 @@ class Gateway:
         logging.getLogger().addHandler(handler)
         stack.callback(logging.getLogger().removeHandler, handler)
         from openclaw.gateway.routes import http_server
+        from openclaw.gateway.sign_ins import SignIns
 
+        panels = Panels()
+        frames = await self._frames(stack, panels, sockets)
+        sign_ins = SignIns(self.app.engine)
+        stack.push_async_callback(sign_ins.close)
         self.http = http_server(
             self.app,
             self._manager,
@@ -126,6 +133,9 @@ class Gateway:
             rules,
             runs=self._runs,
             pages=self._pages,
+            panels=panels,
+            frames=frames,
+            sign_ins=sign_ins,
             snapshot=self.snapshot,
             busy=self.busy,
         )
@@ -144,6 +154,28 @@ class Gateway:
         if self.app.config.root.gateway.bind != "loopback":
             _log.warning("The HTTP port is open beyond this machine, and tokens travel there unencrypted.")
         _log.info("The gateway is up: pid %d, port %d, config %s.", os.getpid(), self.port, self.app.config.file)
+
+    async def _frames(
+        self, stack: AsyncExitStack, panels: Panels, sockets: "list[socket.socket]"
+    ) -> "PanelFrames | None":
+        """What serves the panels of servers, where the config wants them shown."""
+        apps = self.app.config.root.mcp.apps
+        if not apps.enabled:
+            return None
+        from openclaw.gateway.panel_frames import PanelFrames
+
+        port = apps.sandbox_port
+        if port is None:
+            # Any free port, as the gateway's own; else the one above it.
+            port = sockets[0].getsockname()[1] + 1 if self.app.config.root.gateway.port else 0
+        frames = PanelFrames(panels)
+        try:
+            await frames.start(port)
+        except OpenClawError as error:
+            _log.error("Apps of servers are not shown: %s Or set mcp.apps.sandboxPort.", error)
+            return None
+        stack.push_async_callback(frames.close)
+        return frames
 
     async def _catch_up(self) -> None:
         """Use the config as it is on the disk now, before and after somebody's command: the next one must not find the old rules."""

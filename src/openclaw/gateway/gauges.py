@@ -1,6 +1,7 @@
 """What `/metrics` shows of the present moment: servers, and the process itself."""
 
 import os
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from operator import attrgetter
@@ -46,6 +47,8 @@ def _process() -> Iterator[Gauge]:
     yield Gauge(
         "process_cpu_seconds_total", "Processor time used.", (), (Sample((), round(seconds, 3)),), kind="counter"
     )
+    if sys.platform == "win32":
+        return
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[1])
         files = len(os.listdir("/proc/self/fd"))

@@ -2,8 +2,8 @@
 
 Every route asks, in this order: is the request meant for us (Host), does a web page stand behind it that may (Origin), does it know the
 token. A page on another site can make a browser send requests to loopback, also under a name of its own that it lets point there; it can
-neither set Host nor hide its Origin. `/health` and the files of our page need no token, because they tell nothing, nor does the trade of a
-ticket for a page's token; the other two checks apply there too.
+neither set Host nor hide its Origin. `/health`, `/ready` and the files of our page need no token, because they tell nothing of anybody, nor
+does the trade of a ticket for a page's token; the other two checks apply there too.
 """
 
 import hmac
@@ -14,7 +14,7 @@ import msgspec
 
 # Names and addresses under which a gateway on loopback is reached.
 LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "[::1]"})
-OPEN_PATHS = frozenset({"/health", "/"})
+OPEN_PATHS = frozenset({"/health", "/ready", "/"})
 OPEN_FOLDER = "/page/"
 # Where a page that has no token yet gets one.
 SIGN_IN_PATH = "/v1/page/session"

@@ -10,8 +10,9 @@ import logging
 import socket
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Annotated, Any, Final, Protocol, TypeVar
 
 import msgspec
 from aiohttp import web
@@ -46,9 +47,11 @@ from openclaw.gateway.guard import (
 )
 from openclaw.gateway.meters import Counter, Histogram
 from openclaw.gateway.page_tokens import PageTokens
+from openclaw.gateway.route import Route
 from openclaw.gateway.throttle import Throttle
 from openclaw.log import one_line
 from openclaw.redact import redact
+from openclaw.trace_context import carried
 
 _log = logging.getLogger(__name__)
 
@@ -61,6 +64,8 @@ BODY_TIMEOUT = 60.0
 HEAD_TIMEOUT = 20.0
 # Who streams an answer says after so many seconds of silence that it still lives: proxies and clients give up after half a minute or so.
 KEEP_ALIVE = 15.0
+# Numbers in a query: more than anything has, and small enough for every store.
+MOST_NUMBER = 1_000_000_000_000
 # A refused caller gets this long to finish sending what nobody will read.
 _LINGER = 2.0
 # What is still open when all is over is closed, not waited for.
@@ -86,16 +91,33 @@ _STATUS: tuple[tuple[type[OpenClawError], int, str], ...] = (
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-class HttpServer:
-    """`routes` are served under `rules`, which may be replaced while it runs, sockets too. `pages` knows who signed in from the page."""
+class Served(Protocol):
+    """A request that is traced while it is served."""
 
-    def __init__(self, routes: Sequence[web.RouteDef], rules: GuardRules, pages: PageTokens) -> None:
+    def status(self, code: int) -> None: ...
+
+
+# Is told of a request: its method, its route, and what trace its caller is part of.
+Serving = Callable[[str, str, Mapping[str, str]], AbstractContextManager[Served | None]]
+
+
+def _untraced(method: str, route: str, caller: Mapping[str, str]) -> AbstractContextManager[None]:
+    return nullcontext()
+
+
+class HttpServer:
+    """`routes` are served under `rules`, which may be replaced while it runs, sockets too. `pages` knows who signed in from the page.
+    `serving` is told of every request that has something done."""
+
+    def __init__(
+        self, routes: Sequence[Route], rules: GuardRules, pages: PageTokens, serving: Serving = _untraced
+    ) -> None:
         self.requests = Counter("openclaw_http_requests_total", "HTTP requests by route and status.", "route", "status")
         self.seconds = Histogram("openclaw_http_request_seconds", "Time to answer an HTTP request.", "route")
-        # Every method and path that is answered.
-        self.routes = tuple((route.method, route.path) for route in routes)
+        self.routes = tuple(routes)
         self._rules = rules
         self._pages = pages
+        self._serving = serving
         self._throttle = Throttle()
         # Connections that serve a request now, and the token it came with.
         self._live: dict[asyncio.Task[Any], str] = {}
@@ -103,7 +125,7 @@ class HttpServer:
         self._idle.set()
         self._is_stopping = False
         application = web.Application(middlewares=[self._door], client_max_size=MAX_BODY)
-        application.add_routes(routes)
+        application.add_routes([route.served() for route in routes])
         self._runner = web.AppRunner(
             application,
             access_log=None,
@@ -219,7 +241,7 @@ class HttpServer:
                 response.force_close()
             else:
                 self._begin(task, token or (bearer(head.authorizations) if is_page else ""))
-                response = await _answered(request, handler)
+                response = await self._answered(request, handler, route)
         finally:
             self._end(task)
         if not response.prepared:
@@ -229,6 +251,16 @@ class HttpServer:
         self.requests.add(route, str(response.status))
         self.seconds.observe(route, seconds=time.monotonic() - started)
         return response
+
+    async def _answered(self, request: web.Request, handler: Handler, route: str) -> web.StreamResponse:
+        """Looking at something is not worth a trace."""
+        if request.method != "POST":
+            return await _answered(request, handler)
+        with self._serving(request.method, route, carried(request.headers)) as served:
+            response = await _answered(request, handler)
+            if served is not None:
+                served.status(response.status)
+            return response
 
     def _begin(self, task: "asyncio.Task[Any]", token: str) -> None:
         self._live[task] = token
@@ -321,16 +353,25 @@ async def _answered(request: web.Request, handler: Handler) -> web.StreamRespons
 _TOO_LARGE = f"The request is larger than {MAX_BODY:,} bytes."
 
 
-def failure(status: int, code: str, message: str, parameter: str | None = None) -> web.Response:
+# The request itself is wrong, as a command line can be.
+_WRONG = frozenset({400, 404, 405, 413, 422})
+
+
+def failure(
+    status: int, code: str, message: str, parameter: str | None = None, *, exit_code: int | None = None
+) -> web.Response:
     kind = "server_error" if status >= 500 else "authentication_error" if status in (401, 403) else None
-    return json_response(error_json(redact(message), code, kind or "invalid_request_error", parameter), status=status)
+    if exit_code is None:
+        exit_code = UsageError.exit_code if status in _WRONG else OpenClawError.exit_code
+    told = error_json(redact(message), code, kind or "invalid_request_error", parameter, exit_code=exit_code)
+    return json_response(told, status=status)
 
 
 def failed(error: OpenClawError) -> web.Response:
     if isinstance(error, ParameterError):
-        return failure(400, error.code, str(error), error.parameter)
+        return failure(400, error.code, str(error), error.parameter, exit_code=error.exit_code)
     status, code = next((status, code) for kind, status, code in _STATUS if isinstance(error, kind))
-    return failure(status, code, str(error))
+    return failure(status, code, str(error), exit_code=error.exit_code)
 
 
 def json_response(value: Any, *, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
@@ -356,6 +397,20 @@ async def read_body(request: web.Request) -> bytes:
 async def read_object(request: web.Request, type: type[Any]) -> Any:
     """The JSON body as a struct. Raises UsageError."""
     return await beside(partial(object_of, decoder=_decoder(type)), await read_body(request))
+
+
+class OfAgent(msgspec.Struct):
+    """What every question about an agent's tools and servers may say."""
+
+    agent: Annotated[str, msgspec.Meta(description="another agent than the default one")] = ""
+
+
+def read_query(request: web.Request, type: type[_T]) -> _T:
+    """The query as a struct; a name that it does not have is passed over. Raises UsageError."""
+    try:
+        return msgspec.convert(dict(request.query), type, strict=False)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"The query is not what this route takes: {error}.") from None
 
 
 # Made in the event loop: a type that two threads use first at the same moment could end the process (config/typed.py).

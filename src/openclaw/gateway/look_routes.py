@@ -1,20 +1,54 @@
 """`/v1/agents`, `/v1/status`, `/v1/doctor`, `/v1/tools/explain` and `/v1/audit`: how everything stands, in the words of the commands."""
 
 import asyncio
+from typing import Annotated, Any, Literal
 
+import msgspec
 from aiohttp import web
 
 from openclaw.app import App
-from openclaw.commands.audit import last_records
+from openclaw.commands.audit import matching_records
 from openclaw.config.agents import agent as agent_spec
 from openclaw.config.agents import agent_ids
-from openclaw.errors import UsageError
 from openclaw.gateway.command_answer import MakeContext, answer_of
-from openclaw.gateway.http import json_response
+from openclaw.gateway.http import MOST_NUMBER, json_response, read_query
+from openclaw.gateway.route import Route
 from openclaw.models.configured import model_names
 
 # Lines of the audit trail in one answer.
 MOST_RECORDS = 10_000
+
+
+class SaidAs(msgspec.Struct):
+    format: Annotated[
+        Literal["json", "text"], msgspec.Meta(description="`text`: what a person is told at a terminal")
+    ] = "json"
+
+
+class DoctorWanted(SaidAs):
+    offline: Annotated[bool, msgspec.Meta(description="ask no server and no model")] = False
+
+
+class ExplainWanted(SaidAs, kw_only=True):
+    tool: Annotated[str, msgspec.Meta(min_length=1, description="the name of a tool")]
+    agent: Annotated[str, msgspec.Meta(description="another agent than the default one")] = ""
+
+
+class AuditWanted(msgspec.Struct):
+    limit: Annotated[int, msgspec.Meta(ge=0, le=MOST_NUMBER, description="so many, and never more than 10,000")] = 200
+    search: Annotated[str, msgspec.Meta(description="words that a line has to hold, in any case")] = ""
+
+
+class AuditRecords(msgspec.Struct):
+    """`total` is how many lines fit, of which these are the newest."""
+
+    records: list[dict[str, Any]]
+    total: int
+
+
+class AgentList(msgspec.Struct):
+    agents: list[dict[str, Any]]
+    models: list[str]
 
 
 class LookRoutes:
@@ -24,13 +58,45 @@ class LookRoutes:
         self._app = app
         self._context = context
 
-    def routes(self) -> list[web.RouteDef]:
+    def routes(self) -> list[Route]:
         return [
-            web.get("/v1/agents", self.agents, allow_head=False),
-            web.get("/v1/status", self.status, allow_head=False),
-            web.get("/v1/doctor", self.doctor, allow_head=False),
-            web.get("/v1/tools/explain", self.explain, allow_head=False),
-            web.get("/v1/audit", self.audit, allow_head=False),
+            Route(
+                "GET",
+                "/v1/agents",
+                self.agents,
+                "The agents with their models, and the models that the config names",
+                gives=AgentList,
+            ),
+            Route(
+                "GET",
+                "/v1/status",
+                self.status,
+                "What `openclaw status --json` prints; with `?format=text` what it says to a person, as `text`",
+                query=SaidAs,
+            ),
+            Route(
+                "GET",
+                "/v1/doctor",
+                self.doctor,
+                "What `openclaw doctor --json` prints; with `?offline=1` no server and no model is asked",
+                query=DoctorWanted,
+            ),
+            Route(
+                "GET",
+                "/v1/tools/explain",
+                self.explain,
+                "Why an agent has the tool of `?tool=NAME`, or has it not, as `openclaw tools explain` says it",
+                query=ExplainWanted,
+            ),
+            Route(
+                "GET",
+                "/v1/audit",
+                self.audit,
+                "The last `?limit=N` lines of the [audit trail](../explain/what-is-untrusted.md), newest first;"
+                " `?search=WORDS`: those that hold all words",
+                query=AuditWanted,
+                gives=AuditRecords,
+            ),
         ]
 
     async def agents(self, request: web.Request) -> web.Response:
@@ -38,33 +104,37 @@ class LookRoutes:
         config = self._app.config
         specs = [agent_spec(config, name) for name in agent_ids(config)]
         shown = [{"id": spec.id, "name": spec.name, "model": spec.model} for spec in specs]
-        return json_response({"agents": shown, "models": model_names(config, self._app.engine.env)})
+        return json_response(AgentList(shown, [*model_names(config, self._app.engine.env)]))
 
     async def status(self, request: web.Request) -> web.Response:
-        return await answer_of(self._context, ["status"], finds=True)
+        return await answer_of(self._context, ["status"], finds=True, as_text=_as_text(request, SaidAs))
 
     async def doctor(self, request: web.Request) -> web.Response:
         """With `offline`, no server and no model is asked."""
-        return await answer_of(
-            self._context, ["doctor"], ["--offline"] if "offline" in request.query else [], finds=True
-        )
+        offline = ["--offline"] if read_query(request, DoctorWanted).offline else []
+        return await answer_of(self._context, ["doctor"], offline, finds=True, as_text=_as_text(request, DoctorWanted))
 
     async def explain(self, request: web.Request) -> web.Response:
-        tool = request.query.get("tool", "")
-        if not tool:
-            raise UsageError("`tool` is the name of a tool.")
-        agent = request.query.get("agent", "")
+        wanted = read_query(request, ExplainWanted)
+        options = [f"--agent={wanted.agent}"] if wanted.agent else []
         return await answer_of(
-            self._context, ["tools", "explain"], [f"--agent={agent}"] if agent else [], [tool], finds=True
+            self._context,
+            ["tools", "explain"],
+            options,
+            [wanted.tool],
+            finds=True,
+            as_text=_as_text(request, ExplainWanted),
         )
 
     async def audit(self, request: web.Request) -> web.Response:
         """The last lines of the trail, newest first."""
-        text = request.query.get("limit", "200")
-        if not text.isdecimal() or len(text) > 6:
-            raise UsageError("`limit` is a number.")
+        wanted = read_query(request, AuditWanted)
         # What happened a moment ago is in it too.
         self._app.engine.audit.flush()
-        count = min(int(text), MOST_RECORDS)
-        found = await asyncio.to_thread(last_records, self._app.paths.audit_dir, count)
-        return json_response({"records": found[::-1]})
+        count, words = min(wanted.limit, MOST_RECORDS), wanted.search.split()
+        found, total = await asyncio.to_thread(matching_records, self._app.paths.audit_dir, count, words)
+        return json_response(AuditRecords(found[::-1], total))
+
+
+def _as_text(request: web.Request, type: type[SaidAs]) -> bool:
+    return read_query(request, type).format == "text"

@@ -16,6 +16,7 @@ from openclaw.errors import UsageError
 from openclaw.gateway.guard import SIGN_IN_PATH, bearer
 from openclaw.gateway.http import HttpServer, failure, json_response, read_object
 from openclaw.gateway.page_tokens import PageTokens
+from openclaw.gateway.route import BYTES, Route
 
 _TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 POLICY = "; ".join(
@@ -34,7 +35,6 @@ POLICY = "; ".join(
     )
 )
 _HEADERS = {
-    "Content-Security-Policy": POLICY,
     "Cache-Control": "no-cache",
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -44,11 +44,15 @@ _HEADERS = {
 _LOOPBACK = ("127.", "::1", "::ffff:127.")
 
 
-class _SignIn(msgspec.Struct, forbid_unknown_fields=True):
+class PageSignIn(msgspec.Struct, forbid_unknown_fields=True):
     """One of both: a ticket of `openclaw ui`, or the gateway's token."""
 
     ticket: str = ""
     token: str = ""
+
+
+class PageSignedIn(msgspec.Struct):
+    token: str
 
 
 class PageFile(msgspec.Struct, frozen=True):
@@ -72,42 +76,57 @@ def page_files() -> dict[str, PageFile]:
 
 
 class PageRoutes:
-    """`server` is the one that serves these routes."""
+    """`server` is the one that serves these routes. `frames` is the origin of the panels that it may show, empty for none."""
 
-    def __init__(self, pages: PageTokens) -> None:
+    def __init__(self, pages: PageTokens, *, frames: str = "") -> None:
         self._pages = pages
+        self._policy = f"{POLICY}; frame-src {frames}" if frames else POLICY
         self.server: HttpServer
 
-    def routes(self) -> list[web.RouteDef]:
+    def routes(self) -> list[Route]:
         return [
-            web.get("/", self.index),
-            web.get("/page/{name}", self.file),
-            web.post(SIGN_IN_PATH, self.sign_in),
-            web.delete(SIGN_IN_PATH, self.sign_out),
+            Route(
+                "GET",
+                "/",
+                self.index,
+                "The gateway's [page](../how-to/use-the-page.md)",
+                gives="text/html",
+                head=True,
+            ),
+            Route("GET", "/page/{name}", self.file, "Its files", gives=BYTES, head=True),
+            Route(
+                "POST",
+                SIGN_IN_PATH,
+                self.sign_in,
+                'Sign in to it: `{"ticket": …}`, or `{"token": …}` with the gateway\'s token',
+                body=PageSignIn,
+                gives=PageSignedIn,
+            ),
+            Route("DELETE", SIGN_IN_PATH, self.sign_out, "Sign out: the token of the request is good no more"),
         ]
 
     async def index(self, request: web.Request) -> web.Response:
-        return _served(request, "index.html")
+        return _served(request, "index.html", self._policy)
 
     async def file(self, request: web.Request) -> web.Response:
-        return _served(request, request.match_info["name"])
+        return _served(request, request.match_info["name"], self._policy)
 
     async def sign_in(self, request: web.Request) -> web.Response:
         """A token for a page: for a ticket, or for whoever knows the gateway's own."""
-        asked: _SignIn = await read_object(request, _SignIn)
+        asked: PageSignIn = await read_object(request, PageSignIn)
         if bool(asked.ticket) == bool(asked.token):
             raise UsageError("Send a ticket of `openclaw ui`, or the gateway's token.")
         token = self._pages.trade(asked.ticket) if asked.ticket else None
         if asked.token and self.server.is_token(asked.token):
             token = self._pages.issue()
-        return self.server.wrong_token(request) if token is None else json_response({"token": token})
+        return self.server.wrong_token(request) if token is None else json_response(PageSignedIn(token))
 
     async def sign_out(self, request: web.Request) -> web.Response:
         self._pages.forget(bearer(request.headers.getall("Authorization", ())))
         return json_response({"signedOut": True})
 
 
-def _served(request: web.Request, name: str) -> web.Response:
+def _served(request: web.Request, name: str, policy: str) -> web.Response:
     if not _is_private(request):
         message = "The page is served to this machine alone: what it shows would travel unencrypted."
         hint = "Use an ssh tunnel, or a proxy with https on this machine."
@@ -115,7 +134,7 @@ def _served(request: web.Request, name: str) -> web.Response:
     file = page_files().get(name)
     if file is None:
         return failure(404, "not_found", "There is nothing here.")
-    headers = {**_HEADERS, "ETag": file.etag, "Vary": "Accept-Encoding"}
+    headers = {**_HEADERS, "Content-Security-Policy": policy, "ETag": file.etag, "Vary": "Accept-Encoding"}
     if file.etag in request.headers.get("If-None-Match", ""):
         return web.Response(status=304, headers=headers)
     if "gzip" in request.headers.get("Accept-Encoding", ""):

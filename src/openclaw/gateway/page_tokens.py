@@ -36,7 +36,6 @@ _NOTED_EVERY = 600.0
 class PageToken(msgspec.Struct, frozen=True):
     """What is known of one page. Times are seconds since 1970."""
 
-    id: str
     digest: str
     created: float
     used: float
@@ -75,7 +74,7 @@ class PageTokens:
         now = self._clock()
         token = secrets.token_urlsafe(_TOKEN_BYTES)
         digest = _digest(token)
-        self._tokens[digest] = PageToken(secrets.token_hex(4), digest, now, now)
+        self._tokens[digest] = PageToken(digest, now, now)
         for old in sorted(self.pages(), key=lambda one: one.used)[: max(len(self._tokens) - MOST_PAGES, 0)]:
             del self._tokens[old.digest]
         self._write()
@@ -97,13 +96,12 @@ class PageTokens:
         self._tokens = {digest: one for digest, one in self._tokens.items() if self._lives(one)}
         return list(self._tokens.values())
 
-    def revoke(self, id: str = "") -> int:
-        """Make one page's token worthless, or those of all; how many there were."""
-        gone = [one for one in self.pages() if not id or one.id == id]
-        for one in gone:
-            del self._tokens[one.digest]
+    def revoke(self) -> int:
+        """Make the tokens of all pages worthless; how many there were."""
+        count = len(self.pages())
+        self._tokens = {}
         self._write()
-        return len(gone)
+        return count
 
     def forget(self, token: str) -> None:
         """The page signs out."""

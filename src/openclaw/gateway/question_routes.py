@@ -7,31 +7,49 @@ which answer counts. Whoever wants to be counted among those who can be asked wa
 
 import asyncio
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from aiohttp import web
 
 from openclaw.asking.answers import Given, UnfitAnswerError
-from openclaw.asking.open_question import ANSWERABLE, OpenQuestion, changed_json
+from openclaw.asking.open_question import OpenQuestion, changed_json
 from openclaw.asking.questions import (
     AlreadyEndedError,
     Questions,
     UnknownQuestionError,
     WrongDigestError,
 )
-from openclaw.errors import UsageError
+from openclaw.conversation import QUESTION_KINDS
 from openclaw.gateway.completions import error_json
-from openclaw.gateway.http import failure, json_response, read_object
+from openclaw.gateway.http import failure, json_response, read_object, read_query
+from openclaw.gateway.route import Route
 from openclaw.security.grants import GrantStore, KeptGrant
 
-_STATES = ("pending", "recent")
-_ALL = (*ANSWERABLE, "sign-in")
 # What each path is about.
-_KINDS: Mapping[str, Collection[str]] = {"questions": _ALL, "approvals": ("approval",)}
+_KINDS: Mapping[str, Collection[str]] = {"questions": QUESTION_KINDS, "approvals": ("approval",)}
+# What is said of each: of all of them, of one, and of an answer.
+_WORDS = {
+    "questions": (
+        "What a person is asked now; `?state=recent`: what became of the last 200",
+        "One question, with the digest that an answer has to carry",
+        'Answer it: `{"digest": …, "choice": …}`',
+    ),
+    "approvals": (
+        "The same three for questions about calls of tools alone: all",
+        "One of them",
+        "An answer",
+    ),
+}
 
 
-class _Answer(msgspec.Struct, forbid_unknown_fields=True):
+class QuestionsWanted(msgspec.Struct):
+    state: Annotated[
+        Literal["pending", "recent"], msgspec.Meta(description="`recent`: what became of the last 200")
+    ] = "pending"
+
+
+class NewAnswer(msgspec.Struct, forbid_unknown_fields=True):
     digest: str
     choice: str
     offer: str = ""
@@ -44,30 +62,28 @@ class QuestionRoutes:
         self._questions = questions
         self._grants = grants
 
-    def routes(self) -> list[web.RouteDef]:
+    def routes(self) -> list[Route]:
         return [
             # No question has such an id.
-            web.get("/v1/approvals/grants", self.list_grants, allow_head=False),
-            web.get("/v1/approvals/grants/{id}", self.show_grant, allow_head=False),
-            web.delete("/v1/approvals/grants/{id}", self.revoke),
+            Route("GET", "/v1/approvals/grants", self.list_grants, "What a person allowed for good"),
+            Route("GET", "/v1/approvals/grants/{id}", self.show_grant, "One of these grants"),
+            Route("DELETE", "/v1/approvals/grants/{id}", self.revoke, "Take it back"),
             *self._question_routes(),
         ]
 
-    def _question_routes(self) -> list[web.RouteDef]:
+    def _question_routes(self) -> list[Route]:
         return [
             route
-            for name in _KINDS
+            for name, (many, one, answer) in _WORDS.items()
             for route in (
-                web.get(f"/v1/{name}", self.list_questions, allow_head=False),
-                web.get(f"/v1/{name}/{{id}}", self.show, allow_head=False),
-                web.post(f"/v1/{name}/{{id}}", self.answer),
+                Route("GET", f"/v1/{name}", self.list_questions, many, query=QuestionsWanted),
+                Route("GET", f"/v1/{name}/{{id}}", self.show, one),
+                Route("POST", f"/v1/{name}/{{id}}", self.answer, answer, body=NewAnswer),
             )
         ]
 
     async def list_questions(self, request: web.Request) -> web.Response:
-        state = request.query.get("state", "pending")
-        if state not in _STATES:
-            raise UsageError(f"There is no state {state[:40]!r}.", hint=f"Use {' or '.join(_STATES)}.")
+        state = read_query(request, QuestionsWanted).state
         kinds = _kinds(request)
         if state == "pending":
             pending = [one.as_json() for one in self._questions.pending() if one.question.kind in kinds]
@@ -84,7 +100,7 @@ class QuestionRoutes:
             return failure(404, "question_not_found", str(error))
 
     async def answer(self, request: web.Request) -> web.Response:
-        given: _Answer = await read_object(request, _Answer)
+        given: NewAnswer = await read_object(request, NewAnswer)
         answer = Given(given.choice, given.offer, given.content, given.note)
         try:
             one = self._find(request)

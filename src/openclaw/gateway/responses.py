@@ -39,7 +39,7 @@ _LEFT_OUT = ("reasoning", "function_call", "function_call_output")
 _NOT_FETCHED = "Send the content itself, as a data: URL; files and addresses are not fetched."
 
 
-class _ItemPart(msgspec.Struct):
+class ItemPart(msgspec.Struct):
     type: str
     text: str = ""
     refusal: str = ""
@@ -49,23 +49,23 @@ class _ItemPart(msgspec.Struct):
     input_audio: Speech | None = None
 
 
-class _Item(msgspec.Struct):
+class Item(msgspec.Struct):
     type: str = "message"
     role: str = ""
-    content: str | list[_ItemPart] | None = None
+    content: str | list[ItemPart] | None = None
 
 
-class _Format(msgspec.Struct):
+class TextFormat(msgspec.Struct):
     type: str = "text"
 
 
-class _TextSettings(msgspec.Struct):
-    format: _Format | None = None
+class TextSettings(msgspec.Struct):
+    format: TextFormat | None = None
 
 
-class _Response(msgspec.Struct):
+class Response(msgspec.Struct):
     model: str
-    input: str | list[_Item]
+    input: str | list[Item]
     instructions: str | None = None
     stream: bool | None = False
     previous_response_id: str | None = None
@@ -73,7 +73,7 @@ class _Response(msgspec.Struct):
     metadata: dict[str, str] | None = None
     user: str | None = None
     tools: list[Any] | None = None
-    text: _TextSettings | None = None
+    text: TextSettings | None = None
     background: bool | None = False
     conversation: Any = None
     prompt: Any = None
@@ -90,7 +90,7 @@ class ResponseRequest(msgspec.Struct, frozen=True):
 
 
 # Made here, as in completions.py.
-_response = msgspec.json.Decoder(_Response)
+_response = msgspec.json.Decoder(Response)
 
 
 def read_response_request(data: bytes) -> ResponseRequest:
@@ -100,7 +100,7 @@ def read_response_request(data: bytes) -> ResponseRequest:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"The request is not one for a response: {error}.") from None
     _refuse_what_is_not_done(sent)
-    items = [_Item(role="user", content=sent.input)] if isinstance(sent.input, str) else sent.input
+    items = [Item(role="user", content=sent.input)] if isinstance(sent.input, str) else sent.input
     lead = [Spoken("system", sent.instructions)] if sent.instructions else []
     said = [_spoken(item, f"input[{number}]") for number, item in enumerate(items)]
     asked = request_of(sent.model, [*lead, *(one for one in said if one is not None)])
@@ -113,7 +113,7 @@ def read_response_request(data: bytes) -> ResponseRequest:
     )
 
 
-def _refuse_what_is_not_done(sent: _Response) -> None:
+def _refuse_what_is_not_done(sent: Response) -> None:
     if sent.tools:
         raise ParameterError("tools", OWN_TOOLS)
     if sent.text is not None and sent.text.format is not None and sent.text.format.type != "text":
@@ -127,7 +127,7 @@ def _refuse_what_is_not_done(sent: _Response) -> None:
         raise ParameterError("prompt", "Stored prompts are not supported.", hint="Use `instructions` and `input`.")
 
 
-def _spoken(item: _Item, place: str) -> Spoken | None:
+def _spoken(item: Item, place: str) -> Spoken | None:
     """An item as the other wire writes it; None for one that is left out. Raises ParameterError."""
     if item.type in _LEFT_OUT:
         return None
@@ -138,7 +138,7 @@ def _spoken(item: _Item, place: str) -> Spoken | None:
     return Spoken(item.role, [_part(part, f"{place}.content[{i}]") for i, part in enumerate(item.content)])
 
 
-def _part(part: _ItemPart, place: str) -> SpokenPart:
+def _part(part: ItemPart, place: str) -> SpokenPart:
     if part.type in _TEXTS or part.type == "refusal":
         return SpokenPart("text", part.text or part.refusal)
     if part.type == "input_audio" and part.input_audio is not None:

@@ -20,13 +20,19 @@ from openclaw.gateway.http import HttpServer
 from openclaw.gateway.look_routes import LookRoutes
 from openclaw.gateway.meters import exposition
 from openclaw.gateway.observer import Observer
+from openclaw.gateway.openapi_routes import OpenApiRoutes
 from openclaw.gateway.page_routes import PageRoutes
 from openclaw.gateway.page_tokens import PageTokens
+from openclaw.gateway.panel_frames import PanelFrames
+from openclaw.gateway.panel_routes import PanelRoutes
+from openclaw.gateway.panels import Panels
 from openclaw.gateway.question_routes import QuestionRoutes
+from openclaw.gateway.readiness import Readiness
 from openclaw.gateway.run_routes import RunRoutes
 from openclaw.gateway.runs import Runs
 from openclaw.gateway.server_routes import ServerRoutes
 from openclaw.gateway.session_routes import SessionRoutes
+from openclaw.gateway.sign_ins import SignIns
 from openclaw.gateway.tool_routes import ToolRoutes
 from openclaw.gateway.watch_routes import WatchRoutes
 from openclaw.mcp.manager import Manager
@@ -42,10 +48,13 @@ def http_server(
     *,
     runs: Runs,
     pages: PageTokens,
+    panels: Panels,
+    frames: PanelFrames | None,
+    sign_ins: SignIns,
     snapshot: Callable[[], Awaitable[Mapping[str, Any]]],
     busy: Callable[[], int],
 ) -> HttpServer:
-    """`snapshot` is what a watcher should know first; `busy` counts the work that runs."""
+    """`snapshot` is what a watcher should know first; `busy` counts the work that runs. `frames` serves panels, where they are shown."""
     started = time.monotonic()
     server: HttpServer
 
@@ -59,7 +68,7 @@ def http_server(
         return exposition((*observer.meters, server.requests, server.seconds), now)
 
     here = Path(app.paths.home)
-    page = PageRoutes(pages)
+    page = PageRoutes(pages, frames=frames.origin if frames is not None else "")
 
     def context(console: Console) -> Context:
         return runner.context(console, "http", here)
@@ -67,15 +76,19 @@ def http_server(
     parts = (
         page,
         ChatRoutes(app, headers=headers),
-        RunRoutes(app, runs, headers=headers),
+        RunRoutes(app, runs, panels, headers=headers),
+        PanelRoutes(app, panels, frames),
         SessionRoutes(app, runs),
         ToolRoutes(app),
-        ServerRoutes(app, context),
+        ServerRoutes(app, context, sign_ins),
         LookRoutes(app, context),
         ConfigRoutes(app),
         QuestionRoutes(app.engine.questions, app.engine.grants),
-        WatchRoutes(feed, app.engine.questions, headers=headers, snapshot=snapshot, metrics=metrics),
+        WatchRoutes(
+            feed, app.engine.questions, headers=headers, snapshot=snapshot, metrics=metrics, readiness=Readiness(app)
+        ),
+        OpenApiRoutes(lambda: server.routes),
     )
-    server = HttpServer([route for part in parts for route in part.routes()], rules, pages)
+    server = HttpServer([route for part in parts for route in part.routes()], rules, pages, app.engine.serving_http)
     page.server = server
     return server

@@ -4,34 +4,41 @@ Unlike an answer of OpenAI's wires (chat_routes.py), a run goes on when its call
 surface without a person of its own: of whoever watches `/v1/events?answers=…`. A line that begins with a slash is text for the model.
 """
 
+import re
 from collections.abc import Callable, Coroutine, Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from aiohttp import web
 
 from openclaw.agent.attachments import Attachment
-from openclaw.agent.events import Sink
+from openclaw.agent.events import Event, Sink, ToolEnd
 from openclaw.app import App, Reply
 from openclaw.conversation import Conversation
 from openclaw.errors import UsageError
-from openclaw.gateway.http import KEEP_ALIVE, failure, json_response, read_object
-from openclaw.gateway.runs import Runs, TooManyRunsError
+from openclaw.gateway.http import KEEP_ALIVE, MOST_NUMBER, failure, json_response, read_object, read_query
+from openclaw.gateway.panels import Panels
+from openclaw.gateway.route import EVENTS, Route
+from openclaw.gateway.runs import Runs, RunState, TooManyRunsError
 from openclaw.media import ITEM_BYTES, MAX_FILES, MAX_IMAGES, clean_type, decode_base64, safe_name
 from openclaw.sessions.key import new_key
 from openclaw.sessions.key import session_key as full_key
 
+# What a browser sends back of an event; anything else is not worth an error.
+_NUMBER = re.compile(r"[0-9]{1,15}")
 # Conversations that a caller begins without a name.
 NAMESPACE = "run"
 
 
-class _Attached(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+class SentAttachment(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """`data` is Base64."""
+
     data: str
     name: str = ""
     mime_type: str = ""
 
 
-class _Begin(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+class NewRun(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     """`id` is the caller's own, so that asking twice begins one run."""
 
     message: str = ""
@@ -39,28 +46,69 @@ class _Begin(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     session_key: str = ""
     model: str = ""
     id: str = ""
-    attachments: list[_Attached] = []
+    attachments: list[SentAttachment] = []
+
+
+class RunsWanted(msgspec.Struct, rename="camel"):
+    session_key: Annotated[str, msgspec.Meta(description="those of one conversation")] = ""
+
+
+class EventsWanted(msgspec.Struct):
+    after: Annotated[
+        int, msgspec.Meta(ge=0, le=MOST_NUMBER, description="the number of the last event that you have")
+    ] = 0
+
+
+class RunList(msgspec.Struct):
+    runs: list[RunState]
 
 
 class RunRoutes:
     """`headers` gives what every streamed answer has to carry."""
 
-    def __init__(self, app: App, runs: Runs, *, headers: Callable[[web.Request], Mapping[str, str]]) -> None:
+    def __init__(
+        self, app: App, runs: Runs, panels: Panels, *, headers: Callable[[web.Request], Mapping[str, str]]
+    ) -> None:
         self._app = app
         self._runs = runs
+        self._panels = panels
         self._headers = headers
 
-    def routes(self) -> list[web.RouteDef]:
+    def routes(self) -> list[Route]:
         return [
-            web.post("/v1/runs", self.begin),
-            web.get("/v1/runs", self.list_runs, allow_head=False),
-            web.get("/v1/runs/{id}", self.show, allow_head=False),
-            web.get("/v1/runs/{id}/events", self.events, allow_head=False),
-            web.post("/v1/runs/{id}/cancel", self.cancel),
+            Route(
+                "POST",
+                "/v1/runs",
+                self.begin,
+                "Say something to an agent; the run goes on whether you stay or not",
+                body=NewRun,
+                gives=RunState,
+                status=202,
+            ),
+            Route(
+                "GET",
+                "/v1/runs",
+                self.list_runs,
+                "The runs that go on, and those that ended within ten minutes; `?sessionKey=KEY`: of one conversation",
+                query=RunsWanted,
+                gives=RunList,
+            ),
+            Route(
+                "GET", "/v1/runs/{id}", self.show, "One run: does it go on, and how many events it has", gives=RunState
+            ),
+            Route(
+                "GET",
+                "/v1/runs/{id}/events",
+                self.events,
+                "Its events from `?after=N` on, then as they come",
+                query=EventsWanted,
+                gives=EVENTS,
+            ),
+            Route("POST", "/v1/runs/{id}/cancel", self.cancel, "End it", gives=RunState),
         ]
 
     async def begin(self, request: web.Request) -> web.Response:
-        asked: _Begin = await read_object(request, _Begin)
+        asked: NewRun = await read_object(request, NewRun)
         attachments = read_attachments(asked.attachments)
         if not asked.message.strip() and not attachments:
             raise UsageError("There is nothing to say: `message` is empty.")
@@ -68,6 +116,11 @@ class RunRoutes:
         key = full_key(spec.id, asked.session_key) if asked.session_key else full_key(spec.id, new_key(), NAMESPACE)
 
         def work(sink: Sink) -> Coroutine[Any, Any, Reply]:
+            def seen(event: Event) -> None:
+                if isinstance(event, ToolEnd):
+                    self._panels.note(key, event)
+                sink(event)
+
             return self._app.reply(
                 asked.message,
                 Conversation(
@@ -75,39 +128,41 @@ class RunRoutes:
                     key,
                     model=asked.model,
                     patience=self._app.engine.startup_grace,
-                    sink=sink,
+                    sink=seen,
                     surface="http",
                 ),
                 attachments=attachments,
             )
 
         try:
-            run = self._runs.begin(asked.id, spec.id, key, work)
+            files = [{"name": one.name, "mimeType": one.mime_type, "size": len(one.data)} for one in attachments]
+            run = self._runs.begin(asked.id, spec.id, key, work, said={"text": asked.message, "files": files})
         except TooManyRunsError as error:
             return failure(429, "too_many_runs", str(error))
-        return json_response(run.as_json(), status=202)
+        return json_response(run.state(), status=202)
 
     async def list_runs(self, request: web.Request) -> web.Response:
-        found = self._runs.all(request.query.get("sessionKey", ""))
-        return json_response({"runs": [run.as_json() for run in found]})
+        found = self._runs.all(read_query(request, RunsWanted).session_key)
+        return json_response(RunList([run.state() for run in found]))
 
     async def show(self, request: web.Request) -> web.Response:
         run = self._runs.find(request.match_info["id"])
-        return json_response(run.as_json()) if run is not None else _unknown()
+        return json_response(run.state()) if run is not None else _unknown()
 
     async def cancel(self, request: web.Request) -> web.Response:
         run = self._runs.find(request.match_info["id"])
         if run is None:
             return _unknown()
         self._runs.cancel(run)
-        return json_response(run.as_json())
+        return json_response(run.state())
 
     async def events(self, request: web.Request) -> web.StreamResponse:
         """Everything after event `after` (or the header Last-Event-ID), then as it comes, to the end of the run."""
         run = self._runs.find(request.match_info["id"])
         if run is None:
             return _unknown()
-        after = _number(request.query.get("after") or request.headers.get("Last-Event-ID") or "0")
+        last = request.headers.get("Last-Event-ID", "")
+        after = read_query(request, EventsWanted).after or (int(last) if _NUMBER.fullmatch(last) else 0)
         response = web.StreamResponse(headers=self._headers(request))
         response.content_type = "text/event-stream"
         await response.prepare(request)
@@ -120,7 +175,7 @@ class RunRoutes:
         return response
 
 
-def read_attachments(given: list[_Attached]) -> tuple[Attachment, ...]:
+def read_attachments(given: list[SentAttachment]) -> tuple[Attachment, ...]:
     """Raises UsageError or MediaError. Limits are those of every surface."""
     pictures = sum(one.mime_type.startswith("image/") for one in given)
     if pictures > MAX_IMAGES or len(given) - pictures > MAX_FILES:
@@ -132,12 +187,6 @@ def read_attachments(given: list[_Attached]) -> tuple[Attachment, ...]:
         kind = clean_type(one.mime_type or "application/octet-stream")
         found.append(Attachment(name=name, mime_type=kind, data=data, titled=bool(one.name)))
     return tuple(found)
-
-
-def _number(text: str) -> int:
-    if not text.isdecimal() or len(text) > 18:
-        raise UsageError("`after` is the number of an event.")
-    return int(text)
 
 
 def _unknown() -> web.Response:

@@ -11,7 +11,7 @@ import secrets
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -47,6 +47,18 @@ class RunChanged(msgspec.Struct, frozen=True):
     agent: str
     session: str
     reason: str = ""
+
+
+class RunState(msgspec.Struct, frozen=True, rename="camel"):
+    """How a run stands. `reason` says how it ended; `last_event` is the number of its newest event, `began_at` seconds since 1970."""
+
+    run: str
+    agent: str
+    session_key: str
+    state: Literal["running", "over"]
+    reason: str
+    last_event: int
+    began_at: float
 
 
 class TooManyRunsError(OpenClawError):
@@ -168,16 +180,16 @@ class Run:
             except TimeoutError:
                 yield None
 
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "run": self.id,
-            "agent": self.agent,
-            "sessionKey": self.session,
-            "state": "over" if self.is_over else "running",
-            "reason": self.reason,
-            "lastEvent": self._last,
-            "beganAt": round(self.began, 3),
-        }
+    def state(self) -> RunState:
+        return RunState(
+            run=self.id,
+            agent=self.agent,
+            session_key=self.session,
+            state="over" if self.is_over else "running",
+            reason=self.reason,
+            last_event=self._last,
+            began_at=round(self.began, 3),
+        )
 
 
 # What a run does: it is given the sink, and answers with the reply. Raises OpenClawError.
@@ -191,8 +203,9 @@ class Runs:
         self._events = events
         self._runs: dict[str, Run] = {}
 
-    def begin(self, id: str, agent: str, session: str, work: Work) -> Run:
-        """Start a run; the one that has this id already is given back. Raises UsageError for an id nobody should use."""
+    def begin(self, id: str, agent: str, session: str, work: Work, *, said: dict[str, Any]) -> Run:
+        """Start a run with what is said in it; the one that has this id already is given back. Raises UsageError for an id nobody should
+        use."""
         if id and (found := self.find(id)) is not None:
             return found
         if len(id) > _LONGEST_ID or not all(one.isalnum() or one in "-_" for one in id) or not id.isascii():
@@ -201,6 +214,8 @@ class Runs:
         if self.under_way >= MOST_RUNS:
             raise TooManyRunsError(f"{MOST_RUNS} runs are under way already.", hint="Wait for one to end.")
         run = Run(id or secrets.token_urlsafe(12), agent, session)
+        # What somebody says is in the store when the model has answered; who comes before that sees it here.
+        run.add("said", said)
         self._runs[run.id] = run
         self._events.send(RunChanged(run.id, agent, session))
         run.task = asyncio.get_running_loop().create_task(self._carry_out(run, work), name=f"run-{run.id}")

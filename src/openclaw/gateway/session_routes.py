@@ -6,7 +6,7 @@ source: whoever shows them shows them as theirs. Pictures and recordings are fet
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from aiohttp import web
@@ -25,26 +25,64 @@ from openclaw.content import (
     ToolMessage,
     UserMessage,
 )
-from openclaw.errors import UsageError
-from openclaw.gateway.http import failure, json_response, read_object
+from openclaw.gateway.http import MOST_NUMBER, failure, json_response, read_object, read_query
+from openclaw.gateway.route import BYTES, Route
 from openclaw.gateway.run_events import shown_block
-from openclaw.gateway.runs import Runs
+from openclaw.gateway.runs import Runs, RunState
 from openclaw.security.unframe import without_frames
 from openclaw.sessions.event import Entry, Reset, Said, Shortened, Undone
 from openclaw.sessions.export import jsonl, timestamp
 from openclaw.sessions.markdown import markdown
-from openclaw.sessions.store import SessionInfo, Transcript, UnknownSessionError
+from openclaw.sessions.store import Transcript, UnknownSessionError, entry_number
 
 # Rows of a list, and entries of a conversation, in one answer.
 MOST_ROWS = 200
 # Seconds for a turn that is just ending.
 _ENDING_TURN = 1.0
-# Besides those of content.PICTURES, what may be shown where it came from; everything else is a download.
-_PLAIN = "application/octet-stream"
 
 
-class _Title(msgspec.Struct, forbid_unknown_fields=True):
+_Count = Annotated[int, msgspec.Meta(ge=1, le=MOST_NUMBER, description="so many at most, and never more than 200")]
+
+
+class SessionsWanted(msgspec.Struct):
+    search: Annotated[str, msgspec.Meta(description="words of titles and keys")] = ""
+    agent: Annotated[str, msgspec.Meta(description="those of one agent")] = ""
+    skip: Annotated[int, msgspec.Meta(ge=0, le=MOST_NUMBER, description="leave out so many")] = 0
+    limit: _Count = MOST_ROWS
+
+
+class EntriesWanted(msgspec.Struct):
+    before: Annotated[str, msgspec.Meta(description="the id of an entry: those before it")] = ""
+    limit: _Count = MOST_ROWS
+
+
+class ExportWanted(msgspec.Struct):
+    format: Literal["jsonl", "markdown"] = "jsonl"
+
+
+class Title(msgspec.Struct, forbid_unknown_fields=True):
     title: str
+
+
+class SessionList(msgspec.Struct):
+    """Each session is what `openclaw sessions --json` prints of it."""
+
+    sessions: list[dict[str, Any]]
+    total: int
+
+
+class SessionEntries(msgspec.Struct):
+    """A session as `openclaw sessions --json` prints it, and with it its entries, the id of the first of them, whether there are more
+    before that, and the runs that are known."""
+
+    key: str
+    id: str
+    agent: str
+    title: str
+    entries: list[dict[str, Any]]
+    first: str | None
+    more: bool
+    runs: list[RunState]
 
 
 class SessionRoutes:
@@ -52,49 +90,70 @@ class SessionRoutes:
         self._app = app
         self._runs = runs
 
-    def routes(self) -> list[web.RouteDef]:
+    def routes(self) -> list[Route]:
         one = "/v1/sessions/{id}"
         return [
-            web.get("/v1/sessions", self.list_sessions, allow_head=False),
-            web.get(one, self.show, allow_head=False),
-            web.post(one, self.rename),
-            web.delete(one, self.delete),
-            web.get(f"{one}/export", self.export, allow_head=False),
-            web.get(f"{one}/media/{{entry}}/{{place:[0-9]+}}", self.media, allow_head=False),
+            Route(
+                "GET",
+                "/v1/sessions",
+                self.list_sessions,
+                "The conversations, last used first",
+                query=SessionsWanted,
+                gives=SessionList,
+            ),
+            Route("GET", one, self.show, "What was said in one", query=EntriesWanted, gives=SessionEntries),
+            Route("POST", one, self.rename, 'Give it a title: `{"title": …}`', body=Title, gives=Title),
+            Route("DELETE", one, self.delete, "Forget it"),
+            Route(
+                "GET",
+                f"{one}/export",
+                self.export,
+                "All of it as JSON lines, or `?format=markdown`",
+                query=ExportWanted,
+                gives="application/jsonl",
+            ),
+            Route(
+                "GET",
+                f"{one}/media/{{entry}}/{{place:[0-9]+}}",
+                self.media,
+                "One picture or recording of it",
+                gives=BYTES,
+            ),
         ]
 
     async def list_sessions(self, request: web.Request) -> web.Response:
-        """Last used first. `search` finds words of titles and keys; `skip` leaves out so many."""
-        words = request.query.get("search", "").casefold().split()
-        skip = _number(request, "skip", 0)
-        limit = min(_number(request, "limit", MOST_ROWS), MOST_ROWS)
-        found = await self._app.store.list(agent=request.query.get("agent") or None)
-        fitting = [info for info in found if _fits(info, words)]
-        shown = fitting[skip : skip + limit]
-        return json_response({"sessions": [as_json(info) for info in shown], "total": len(fitting)})
+        """Last used first."""
+        wanted = read_query(request, SessionsWanted)
+        found = await self._app.store.find(
+            wanted.search.split(), agent=wanted.agent or None, skip=wanted.skip, limit=min(wanted.limit, MOST_ROWS)
+        )
+        return json_response(SessionList([as_json(info) for info in found.sessions], found.total))
 
     async def show(self, request: web.Request) -> web.Response:
-        """The last entries, or those before the entry `before`, and the runs of the session that are known."""
-        transcript = await self._transcript(request)
+        """The last entries, or those before one, and the runs of the session that are known."""
+        wanted = read_query(request, EntriesWanted)
+        transcript = await self._last(request, min(wanted.limit, MOST_ROWS), wanted.before)
         if transcript is None:
             return _unknown()
-        limit = min(_number(request, "limit", MOST_ROWS), MOST_ROWS)
-        entries: Sequence[Entry] = transcript.entries
-        if before := request.query.get("before"):
-            entries = [entry for entry in entries if entry.id < before]
-        shown = entries[-limit:] if limit else []
+        shown = transcript.entries
         # In a thread: pictures and long results are looked through.
         messages = await asyncio.to_thread(lambda: [found for entry in shown if (found := entry_json(entry))])
-        runs = [run.as_json() for run in self._runs.all(transcript.info.key)]
-        more = len(entries) > len(shown)
-        return json_response({**as_json(transcript.info), "entries": messages, "more": more, "runs": runs})
+        return json_response(
+            {
+                **as_json(transcript.info),
+                "entries": messages,
+                "first": shown[0].id if shown else None,
+                "more": bool(shown) and shown[0].parent_id is not None,
+                "runs": [run.state() for run in self._runs.all(transcript.info.key)],
+            }
+        )
 
     async def rename(self, request: web.Request) -> web.Response:
-        asked: _Title = await read_object(request, _Title)
+        asked: Title = await read_object(request, Title)
         key = await self._key(request)
         if key is None or not await self._app.store.rename(key, title_typed([asked.title])):
             return _unknown()
-        return json_response({"title": title_typed([asked.title])})
+        return json_response(Title(title_typed([asked.title])))
 
     async def delete(self, request: web.Request) -> web.Response:
         key = await self._key(request)
@@ -102,9 +161,7 @@ class SessionRoutes:
         return json_response({"deleted": True}) if deleted else _unknown()
 
     async def export(self, request: web.Request) -> web.Response:
-        form = request.query.get("format", "jsonl")
-        if form not in ("jsonl", "markdown"):
-            raise UsageError(f"There is no format {form[:40]!r}.", hint="Use jsonl or markdown.")
+        form = read_query(request, ExportWanted).format
         transcript = await self._transcript(request)
         if transcript is None:
             return _unknown()
@@ -119,19 +176,28 @@ class SessionRoutes:
 
     async def media(self, request: web.Request) -> web.Response:
         """One picture or recording of an entry, by its place among the entry's blocks."""
-        transcript = await self._transcript(request)
-        wanted, place = request.match_info["entry"], int(request.match_info["place"])
+        # More digits than any place has are one that is not there.
+        wanted, place = request.match_info["entry"], int(request.match_info["place"][:9])
+        # The one before the next is this one.
+        transcript = await self._last(request, 1, f"{entry_number(wanted) + 1:08x}")
         for entry in transcript.entries if transcript is not None else ():
             if entry.id == wanted and isinstance(entry.event, Said):
                 blocks = entry.event.message.content
                 block = blocks[place] if place < len(blocks) else None
                 if isinstance(block, Image | Audio):
                     headers = {"Content-Disposition": "attachment", "Content-Security-Policy": "sandbox"}
-                    return web.Response(body=block.data, content_type=block.mime_type or _PLAIN, headers=headers)
+                    return web.Response(body=block.data, content_type=block.mime_type or BYTES, headers=headers)
         return failure(404, "media_not_found", "There is no picture or recording here.")
 
     async def _key(self, request: web.Request) -> str | None:
         return await self._app.store.key_of(request.match_info["id"])
+
+    async def _last(self, request: web.Request, count: int, before: str) -> Transcript | None:
+        key = await self._key(request)
+        try:
+            return None if key is None else await self._app.store.last(key, count, before=before)
+        except UnknownSessionError:
+            return None
 
     async def _transcript(self, request: web.Request) -> Transcript | None:
         key = await self._key(request)
@@ -200,20 +266,6 @@ def _blocks(entry: str, content: Sequence[Block]) -> list[Any]:
 
 def _lines(lines: Iterator[str]) -> str:
     return "".join(f"{line}\n" for line in lines)
-
-
-def _fits(info: SessionInfo, words: Sequence[str]) -> bool:
-    text = f"{info.title}\n{info.key}".casefold()
-    return all(word in text for word in words)
-
-
-def _number(request: web.Request, name: str, default: int) -> int:
-    text = request.query.get(name, "")
-    if not text:
-        return default
-    if not text.isdecimal() or len(text) > 9:
-        raise UsageError(f"`{name}` is a number.")
-    return int(text)
 
 
 def _unknown() -> web.Response:

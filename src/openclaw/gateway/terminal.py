@@ -24,6 +24,9 @@ from openclaw.gateway.request import CommandRequest, usable_width
 # An order with everything it may carry (`openclaw order`); past it the caller is told, not the memory filled.
 MOST_INPUT = 320 * 1024 * 1024
 
+# Bytes that wait for the other end to read them, beyond which it is behind: where streams of asyncio have others wait, too.
+_MOST_UNSENT = 64 * 1024
+
 _log = logging.getLogger(__name__)
 
 
@@ -71,6 +74,7 @@ class RemoteTerminal:
             piped=self._piped,
             pieces=self._pieces,
             flush=self._flush,
+            is_behind=self._is_behind,
             browse=self._browse,
             interruptible=self._interruptible,
         )
@@ -160,6 +164,9 @@ class RemoteTerminal:
     async def _flush(self) -> None:
         if not self._is_gone:
             await self._writer.drain()
+
+    def _is_behind(self) -> bool:
+        return not self._is_gone and self._writer.transport.get_write_buffer_size() > _MOST_UNSENT
 
     async def _browse(self, address: str) -> bool:
         if self._is_gone:

@@ -12,7 +12,8 @@ from aiohttp import web
 from openclaw.app import App
 from openclaw.content import text_of
 from openclaw.conversation import Conversation
-from openclaw.gateway.http import failure, json_response, read_object
+from openclaw.gateway.http import OfAgent, failure, json_response, read_object, read_query
+from openclaw.gateway.route import Route
 from openclaw.tool import Tool
 
 # The conversation a call belongs to when it names none.
@@ -20,7 +21,7 @@ _SESSION = "http:tools"
 _LONGEST_NAME = 128
 
 
-class _Call(msgspec.Struct, rename="camel"):
+class NewCall(msgspec.Struct, rename="camel"):
     tool: str
     arguments: dict[str, Any] = {}
     args: dict[str, Any] = {}
@@ -28,22 +29,54 @@ class _Call(msgspec.Struct, rename="camel"):
     session_key: str = _SESSION
 
 
+class ToolList(msgspec.Struct):
+    """Each tool with its `inputSchema`, and each that is missing with the `reason`."""
+
+    agent: str
+    tools: list[dict[str, Any]]
+    absent: list[dict[str, Any]]
+
+
+class CallResult(msgspec.Struct, rename="camel"):
+    ok: bool
+    content: list[Any]
+    is_error: bool
+
+
 class ToolRoutes:
     def __init__(self, app: App) -> None:
         self._app = app
 
-    def routes(self) -> list[web.RouteDef]:
-        return [web.get("/v1/tools", self.list_tools), web.post("/v1/tools/invoke", self.invoke)]
+    def routes(self) -> list[Route]:
+        return [
+            Route(
+                "GET",
+                "/v1/tools",
+                self.list_tools,
+                "The tools of an agent, and those it has not with the reason",
+                query=OfAgent,
+                gives=ToolList,
+                head=True,
+            ),
+            Route(
+                "POST",
+                "/v1/tools/invoke",
+                self.invoke,
+                "Call one tool, without a model",
+                body=NewCall,
+                gives=CallResult,
+            ),
+        ]
 
     async def list_tools(self, request: web.Request) -> web.Response:
         """What the agent has now; servers that are still starting are not waited for."""
-        spec = self._app.engine.agent(request.query.get("agent", ""))
+        spec = self._app.engine.agent(read_query(request, OfAgent).agent)
         one = await self._app.agent(spec)
         absent = [{"name": item.name, "reason": item.reason, "where": item.where} for item in one.absences()]
-        return json_response({"agent": spec.id, "tools": [_tool(tool) for tool in one.tools()], "absent": absent})
+        return json_response(ToolList(spec.id, [_tool(tool) for tool in one.tools()], absent))
 
     async def invoke(self, request: web.Request) -> web.Response:
-        call: _Call = await read_object(request, _Call)
+        call: NewCall = await read_object(request, NewCall)
         spec = self._app.engine.agent(call.agent)
         arguments = call.arguments or call.args
         conversation = Conversation(spec.id, call.session_key, surface="http")
@@ -56,7 +89,7 @@ class ToolRoutes:
             missing = await self._app.unknown(call.tool[:_LONGEST_NAME], arguments, conversation)
             return failure(404, "tool_not_found", text_of(missing.content))
         result = await self._app.call(tool, arguments, conversation)
-        return json_response({"ok": not result.is_error, "content": result.content, "isError": result.is_error})
+        return json_response(CallResult(not result.is_error, [*result.content], result.is_error))
 
 
 def _tool(tool: Tool) -> dict[str, Any]:

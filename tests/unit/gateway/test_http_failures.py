@@ -5,7 +5,7 @@ import json
 import pytest
 
 from openclaw.errors import ConfigError, DeadlineError, ModelError, OpenClawError, Problem, StoreError, UsageError
-from openclaw.gateway.http import failed
+from openclaw.gateway.http import failed, failure
 
 
 @pytest.mark.parametrize(
@@ -24,3 +24,13 @@ def test_every_kind_of_failure_has_its_status_and_code(error: OpenClawError, sta
     assert isinstance(response.body, bytes)
     told = json.loads(response.body)["error"]
     assert (response.status, told["code"], told["message"]) == (status, code, "w")
+    assert told["exitCode"] == error.exit_code
+
+
+@pytest.mark.parametrize(
+    ("status", "exit_code"), [(400, 2), (404, 2), (422, 2), (401, 1), (409, 1), (429, 1), (502, 1)]
+)
+def test_a_failure_without_an_error_of_ours_has_the_exit_code_of_its_kind(status: int, exit_code: int) -> None:
+    body = failure(status, "some_code", "w").body
+    assert isinstance(body, bytes)
+    assert json.loads(body)["error"]["exitCode"] == exit_code

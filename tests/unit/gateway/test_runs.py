@@ -73,11 +73,10 @@ async def test_watchers_see_events_as_they_come_and_the_end() -> None:
         sink(RunEnd("done", Usage()))
         return REPLY
 
-    run = runs.begin("", "main", "agent:main:x", work)
+    run = runs.begin("", "main", "agent:main:x", work, said={"text": "hello", "files": []})
     stream = run.events(0, HANG_GUARD)
-    first = await anext(stream)
-    assert first is not None
-    assert first.kind == "notice"
+    first = [await anext(stream), await anext(stream)]
+    assert [event.kind for event in first if event is not None] == ["said", "notice"]
     go_on.set()
     assert [event.kind async for event in stream if event is not None] == ["ended"]
     assert run.is_over
@@ -90,12 +89,12 @@ async def test_runs_are_drained_when_the_gateway_stops() -> None:
         await asyncio.Event().wait()
         return REPLY
 
-    run = runs.begin("", "main", "agent:main:x", work)
+    run = runs.begin("", "main", "agent:main:x", work, said={"text": "hello", "files": []})
     assert runs.under_way == 1
     await runs.drain(0)
 
     assert (runs.under_way, run.reason) == (0, "cancelled")
-    assert [(kind, data["reason"]) for _, kind, data in await taken(run)] == [("ended", "cancelled")]
+    assert [(kind, data["reason"]) for _, kind, data in await taken(run, after=1)] == [("ended", "cancelled")]
 
 
 async def test_a_fault_of_ours_ends_the_run_with_a_sentence_and_without_its_words() -> None:
@@ -104,7 +103,7 @@ async def test_a_fault_of_ours_ends_the_run_with_a_sentence_and_without_its_word
     async def work(sink: Sink) -> Reply:
         raise RuntimeError("hunter2")
 
-    run = runs.begin("", "main", "agent:main:x", work)
-    ((_, kind, data),) = await taken(run)
+    run = runs.begin("", "main", "agent:main:x", work, said={"text": "hello", "files": []})
+    ((_, kind, data),) = await taken(run, after=1)
     assert (kind, data["reason"]) == ("ended", "error")
     assert "hunter2" not in data["error"]

@@ -1,8 +1,12 @@
 """The service files, read back by somebody else's parser where there is one."""
 
 import plistlib
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 
-from openclaw.gateway.service import LABEL, launchd_job, systemd_unit
+from openclaw.gateway.service import LABEL, UNIT, launchd_job, systemd_unit
 
 ARGV = ["/opt/my python/bin/python", "-m", "openclaw", "gateway", "run", "--config", '/c/100% "$HOME"/x.json']
 ENV = {"PATH": "/usr/bin:/bin", "OPENCLAW_HOME": "/home/me $x"}
@@ -18,6 +22,22 @@ def test_a_unit_takes_every_word_literally() -> None:
     assert 'Environment="PATH=/usr/bin:/bin"' in lines
     assert 'Environment="OPENCLAW_HOME=/home/me $x"' in lines
     assert "KillMode=mixed" in lines
+
+
+def test_systemd_finds_nothing_wrong_with_a_unit(tmp_path: Path) -> None:
+    analyze = shutil.which("systemd-analyze")
+    # It comes with systemd, which not every system has; the test above is for all.
+    if analyze is not None:
+        unit = tmp_path / UNIT
+        unit.write_text(systemd_unit([sys.executable, *ARGV[1:]], ENV))
+        command = [analyze, "verify", "--user", "--man=no", str(unit)]
+        env = {"PATH": "/usr/bin:/bin", "XDG_RUNTIME_DIR": str(tmp_path), "HOME": str(tmp_path)}
+        done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+        # Of other units of this machine it may think what it likes.
+        assert [line for line in done.stderr.splitlines() if UNIT in line] == []
+        unit.write_text(systemd_unit(["/no/such/program"], ENV))
+        done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+        assert "/no/such/program" in done.stderr
 
 
 def test_a_job_reads_back_as_it_was_meant() -> None:

@@ -1,47 +1,66 @@
 // The audit trail, live, and small charts of the gateway's numbers.
-import { html, useEffect, useState } from "/page/preact.js";
+import { html, useEffect, useMemo, useState } from "/page/preact.js";
 import { get, token } from "/page/api.js";
 import { onEvent } from "/page/live.js";
-import { Long, Problem, useRead, visible } from "/page/parts.js";
+import { Problem, useRead, visible } from "/page/parts.js";
 
+const ROWS = 200;
 const MOST = 10_000;
+const PAUSE = 200;
 
 export function Activity() {
-  const [got, problem] = useRead(() => get("/v1/audit?limit=2000"), []);
-  const [more, add] = useState([]);
   const [words, search] = useState("");
+  const [wanted, setWanted] = useState("");
+  const [count, setCount] = useState(ROWS);
+  const [got, problem] = useRead(() => get(`/v1/audit?limit=${count}&search=${encodeURIComponent(wanted)}`), [wanted, count]);
+  const [more, add] = useState([]);
   useEffect(() => onEvent((kind, data) => kind === "call" && add((before) => [data, ...before].slice(0, MOST))), []);
-  const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
-  const rows = [...more, ...(got?.records || [])].filter((one) => {
-    const text = JSON.stringify(one).toLowerCase();
-    return wanted.every((word) => text.includes(word));
-  });
+  useEffect(() => {
+    const timer = setTimeout(() => setWanted(words), PAUSE);
+    return () => clearTimeout(timer);
+  }, [words]);
+  const folded = wanted.toLowerCase().split(/\s+/).filter(Boolean);
+  // What was heard of while the trail was read may be in both.
+  const read = useMemo(() => new Set((got?.records || []).map(name)), [got]);
+  const fresh = more.filter((one) => !read.has(name(one)) && folded.every((word) => JSON.stringify(one).toLowerCase().includes(word)));
+  const rows = [...fresh, ...(got?.records || [])];
   return html`<section class="view"><h1>Activity</h1>
     <${Charts} />
-    <input id="search" type="search" placeholder="Filter: a tool, a server, an outcome" aria-label="Filter" value=${words} onInput=${(event) => search(event.target.value)} />
+    <div class="row"><input id="search" class="grow" type="search" placeholder="Filter: a tool, a server, an agent, a time, an outcome" aria-label="Filter" value=${words} onInput=${(event) => search(event.target.value)} />
+      ${FILTERS.map(([label, word]) => html`<button type="button" aria-pressed=${words === word} onClick=${() => search(words === word ? "" : word)}>${label}</button>`)}</div>
     <${Problem} text=${problem} />
-    <div class="wide"><table><thead><tr><th>Time</th><th>What</th><th>Tool</th><th>Agent</th><th>How</th></tr></thead><tbody>
-      <${Long} items=${rows} empty="" draw=${(one) => html`<tr key=${one.id || one.time + one.tool}>
+    <div class="wide trail" tabindex="0" role="region" aria-label="The audit trail"><table><thead><tr><th>Time</th><th>What</th><th>Tool</th><th>Agent</th><th>How</th></tr></thead><tbody>
+      ${rows.map((one) => html`<tr>
         <td>${visible(one.time || "").slice(0, 19).replace("T", " ")}</td><td>${visible(one.event || "")}</td><td class="tool">${visible(one.tool || "")}</td><td>${visible(one.agent || "")}</td>
-        <td class=${one.outcome === "ok" ? "" : "dim"}>${visible(one.outcome || one.answer || (one.allowed === false ? "refused" : "allowed"))}</td></tr>`} />
+        <td class=${one.outcome === "ok" ? "" : "dim"}>${visible(how(one))}${one.durationMs === undefined ? "" : ` in ${one.durationMs.toFixed(1)} ms`}</td></tr>`)}
     </tbody></table></div>
-    ${rows.length ? null : html`<p class="dim">No tool was called yet.</p>`}
+    ${got && got.total > got.records.length ? html`<button type="button" class="quiet" onClick=${() => setCount(Math.min(count * 5, MOST))}>Show more of ${got.total.toLocaleString()}</button>` : null}
+    ${!got || rows.length ? null : html`<p class="dim">${wanted ? "No line has these words." : "No tool was called yet."}</p>`}
   </section>`;
 }
 
+// Words of lines that people look for most.
+const FILTERS = [["failed", '"outcome":"error"'], ["refused", '"allowed":false'], ["approvals", '"event":"approval"']];
+const name = (one) => [one.time, one.event, one.tool, one.agent, one.call].join(" ");
+const how = (one) =>
+  one.event === "question" ? "asked" : one.option || one.answer || one.outcome || (one.allowed ? "allowed" : "refused");
+
 const EVERY = 5_000;
 const KEPT = 60;
+// The name of a number, what it is called here, whether it only grows, and how much of it is one.
 const CHARTS = [
-  ["openclaw_tool_calls_total", "Calls", true],
+  ["openclaw_tool_calls_total", "Calls of tools", true],
+  ["openclaw_tokens_total", "Tokens", true],
+  ["openclaw_mcp_server_calls_running", "Calls under way"],
   ["openclaw_http_requests_total", "Requests", true],
+  ["openclaw_event_streams", "Who watches"],
   ["process_resident_memory_bytes", "Memory, MB", false, 1_048_576],
-  ["openclaw_mcp_servers", "Servers", false],
 ];
 
 function sums(text) {
   const found = {};
   for (const line of text.split("\n")) {
-    const match = /^([a-z_]+)(?:\{[^}]*\})? ([0-9.e+-]+)$/.exec(line);
+    const match = /^([a-z0-9_]+)(?:\{[^}]*\})? ([0-9.e+-]+)$/.exec(line);
     if (match) found[match[1]] = (found[match[1]] || 0) + Number(match[2]);
   }
   return found;
@@ -70,7 +89,7 @@ function Charts() {
     };
   }, []);
   if (!history.length) return null;
-  return html`<div class="charts">${CHARTS.filter(([name]) => name in history[history.length - 1]).map(([name, word, grows, unit = 1]) => {
+  return html`<div class="charts">${CHARTS.map(([name, word, grows, unit = 1]) => {
     const raw = history.map((one) => (one[name] || 0) / unit);
     const values = grows ? raw.map((value, at) => (at ? Math.max(value - raw[at - 1], 0) : 0)) : raw;
     const now = values[values.length - 1];
@@ -78,9 +97,11 @@ function Charts() {
   })}</div>`;
 }
 
-function Chart({ word, values, now }) {
+function Chart({ word, values: seen, now }) {
+  // One look is a line too.
+  const values = seen.length > 1 ? seen : [...seen, ...seen];
   const top = Math.max(...values, 1);
   const points = values.map((value, at) => `${((at / Math.max(values.length - 1, 1)) * 118 + 1).toFixed(1)},${(31 - (value / top) * 30).toFixed(1)}`);
   return html`<figure><figcaption>${word} <span class="dim">${now}</span></figcaption>
-    <svg viewBox="0 0 120 32" role="img" aria-label=${`${word}: ${now}`}><polyline points=${points.join(" ")} fill="none" /></svg></figure>`;
+    <svg viewBox="0 0 120 32" preserveAspectRatio="none" role="img" aria-label=${`${word}: ${now}`}><polyline points=${points.join(" ")} fill="none" /></svg></figure>`;
 }

@@ -50,7 +50,15 @@ function App() {
   useEffect(() => {
     if (!signed) return undefined;
     connect();
-    return disconnect;
+    // A page that a browser keeps to come back to must not watch for others.
+    const back = (event) => event.persisted && connect();
+    addEventListener("pagehide", disconnect);
+    addEventListener("pageshow", back);
+    return () => {
+      removeEventListener("pagehide", disconnect);
+      removeEventListener("pageshow", back);
+      disconnect();
+    };
   }, [signed]);
   useEffect(() => {
     document.title = `${VIEWS.find(([name]) => name === at.view)?.[1] || "OpenClaw"} · OpenClaw`;
@@ -72,7 +80,7 @@ function App() {
     return () => removeEventListener("keydown", pressed);
   }, []);
 
-  if (signed === null) return null;
+  if (signed === null) return html`<p class="hello">OpenClaw</p>`;
   if (!signed) return html`<${SignIn} problem=${problem} done=${() => (say(""), setSigned(true))} />`;
   const [first, second] = at.rest;
   const skip = (event) => {
@@ -117,7 +125,7 @@ function Told() {
 }
 
 function SignIn({ problem, done }) {
-  const [wrong, say] = useState(problem);
+  const [wrong, say] = useState("");
   const field = useRef(null);
   const submit = async (event) => {
     event.preventDefault();
@@ -131,7 +139,10 @@ function SignIn({ problem, done }) {
   return html`<main class="sign-in"><h1>OpenClaw</h1>
     <p>Run this in a terminal, and the page opens signed in:</p><pre tabindex="0">openclaw ui</pre>
     <form onSubmit=${submit} class="fields"><label>Or the gateway's token<input ref=${field} type="password" autocomplete="off" required /></label>
-      <${Problem} text=${wrong} /><button class="main">Sign in</button></form></main>`;
+      <${Problem} text=${wrong || problem} /><button class="main">Sign in</button></form></main>`;
 }
 
-render(html`<${App} />`, document.getElementById("root"));
+const root = document.getElementById("root");
+// What stood there for the first look would stay.
+root.replaceChildren();
+render(html`<${App} />`, root);

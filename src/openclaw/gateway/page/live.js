@@ -8,6 +8,10 @@ const watchers = new Set();
 let last = 0;
 let stopped = new AbortController();
 
+// A browser has six connections to one gateway, for all its tabs together: one of them watches, and tells the others.
+const NAME = "openclaw.live";
+let tabs = null;
+
 // Somebody who wants every event: (kind, data).
 export function onEvent(act) {
   watchers.add(act);
@@ -16,14 +20,47 @@ export function onEvent(act) {
 
 export function disconnect() {
   stopped.abort();
+  tabs?.close();
+  tabs = null;
 }
 
 export async function connect() {
   stopped = new AbortController();
   const ours = stopped;
+  // Only where an address is as good as this machine's own; elsewhere each tab watches for itself.
+  if (!navigator.locks) return lead(ours);
+  tabs = new BroadcastChannel(NAME);
+  let isLeader = false;
+  tabs.onmessage = ({ data }) => {
+    if (data.ask && isLeader) tabs.postMessage({ line: shared.get().line });
+    else if (data.line && !isLeader) {
+      // Whoever came late, or lost the line, reads how everything stands.
+      if (data.line.state === "live" && shared.get().line.state !== "live") refreshAll();
+      shared.set({ line: data.line });
+    } else if (data.kind && !isLeader) heard(data.kind, data.data, data.id);
+  };
+  tabs.postMessage({ ask: true });
+  try {
+    return await navigator.locks.request(NAME, { signal: ours.signal }, () => {
+      isLeader = true;
+      return lead(ours);
+    });
+  } catch {
+    // Signed out before it was this tab's turn.
+    return undefined;
+  }
+}
+
+// How the line is, for this tab and for all others.
+function say(line) {
+  shared.set({ line });
+  tabs?.postMessage({ line });
+}
+
+async function lead(ours) {
   let failures = 0;
   while (!ours.signal.aborted) {
-    shared.set({ line: { state: "connecting" } });
+    say({ state: "connecting" });
     const attempt = new AbortController();
     ours.signal.addEventListener("abort", () => attempt.abort());
     let silence;
@@ -31,10 +68,14 @@ export async function connect() {
       failures = 0;
       clearTimeout(silence);
       silence = setTimeout(() => attempt.abort(), SILENCE);
-      if (shared.get().line.state !== "live") shared.set({ line: { state: "live" } });
+      if (shared.get().line.state !== "live") say({ state: "live" });
+    };
+    const act = (kind, data, id) => {
+      tabs?.postMessage({ kind, data, id });
+      heard(kind, data, id);
     };
     try {
-      await stream("/v1/events?answers=approval,form,url", { signal: attempt.signal, after: last, act: heard, beat });
+      await stream("/v1/events?answers=approval,form,url", { signal: attempt.signal, after: last, act, beat });
     } catch (error) {
       if (error instanceof Refused && error.status === 401) return;
     } finally {
@@ -43,7 +84,7 @@ export async function connect() {
     failures += 1;
     const pause = Math.min(2 ** (failures - 1), LONGEST_PAUSE);
     for (let left = pause; left > 0 && !ours.signal.aborted; left -= 1) {
-      shared.set({ line: { state: "lost", seconds: left } });
+      say({ state: "lost", seconds: left });
       await new Promise((go) => setTimeout(go, 1000));
     }
   }
@@ -55,9 +96,7 @@ function heard(kind, data, id) {
     shared.set({ servers: data.servers, version: data.version });
     refreshQuestions();
     refreshRuns();
-  } else if (kind === "server") {
-    refreshServers();
-  } else if (kind === "tools" || kind === "definition") {
+  } else if (kind === "server" || kind === "tools" || kind === "definition") {
     refreshServers();
   } else if (kind === "question") {
     refreshQuestions();
@@ -91,3 +130,8 @@ const refreshRuns = () =>
     const { runs } = await get("/v1/runs");
     shared.set({ runs: Object.fromEntries(runs.map((run) => [run.run, run])) });
   });
+function refreshAll() {
+  refreshServers();
+  refreshQuestions();
+  refreshRuns();
+}

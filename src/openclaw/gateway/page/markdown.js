@@ -1,6 +1,7 @@
 // Markdown as nodes, never as markup: paragraphs, headings, lists, quotes, tables, code, emphasis, links. Everything else is text.
 // A picture in it is a link: fetching its address would tell somebody that it was shown.
 import { html } from "/page/preact.js";
+import { visible } from "/page/parts.js";
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})\s*([\w+#.-]*)/;
 const ITEM = /^(\s*)([-*+]|\d{1,9}[.)])\s+(.*)$/;
@@ -13,7 +14,8 @@ const LONGEST = 60_000;
 // How far the end of an emphasis, a link or a piece of code is looked for.
 const REACH = 1_500;
 
-export function Markdown({ text }) {
+export function Markdown({ text: given }) {
+  const text = visible(given.replaceAll("\r\n", "\n"));
   if (text.length > LONGEST) return html`<div class="prose"><p class="plain">${text}</p></div>`;
   return html`<div class="prose">${blocks(text.split("\n"))}</div>`;
 }

@@ -187,5 +187,6 @@ function Field({ name, kind, required }) {
   else if (kind.type === "string")
     field = html`<input type=${WORDS[kind.format] || "text"} name=${name} required=${required} minlength=${kind.minLength} maxlength=${kind.maxLength} value=${kind.default ?? ""} />`;
   else field = html`<textarea name=${name} required=${required} data-json="1" rows="3" placeholder="JSON">${kind.default === undefined ? "" : JSON.stringify(kind.default)}</textarea>`;
+  if (kind.type === "boolean") return html`<label class="check">${field} ${label}${about}</label>`;
   return html`<label>${label}${required ? " *" : ""}${field}${about}</label>`;
 }

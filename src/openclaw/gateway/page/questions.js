@@ -47,6 +47,7 @@ function Asked({ question }) {
   };
   const no = html`<button type="button" disabled=${!ready} onClick=${() => answer("decline", note ? { note } : {})}>No</button>`;
   const session = html`<p class="dim">${question.agent} · ${visible(question.session)}</p>`;
+  if (question.kind === "approval" && !question.approval) return html`<${Plain} ...${{ question, answer, ready, no, session, problem }} />`;
   if (question.kind === "approval") return html`<${Approval} ...${{ question, answer, ready, no, session, problem, note, setNote }} />`;
   if (question.kind === "form")
     return html`<article class="question" role="alertdialog" aria-label="A server asks">
@@ -60,14 +61,14 @@ function Asked({ question }) {
 }
 
 function Approval({ question, answer, ready, no, session, problem, note, setNote }) {
-  const call = question.approval || {};
+  const call = question.approval;
   const offers = call.offers || [];
   return html`<article class="question" role="alertdialog" aria-label="May this call be made?">
-    <h2>${call.server ? html`<span class="tool">${visible(call.server)}</span>: ` : null}${visible(call.title || call.tool || question.text)}</h2>
+    <h2>${call.server ? html`<span class="tool">${visible(call.server)}</span>: ` : null}${visible(call.title || call.tool)}</h2>
     ${session}
     ${(call.reasons || []).map((reason) => html`<p>${visible(reason)}</p>`)}
     ${(call.claims || []).map((claim) => html`<p class="dim">The server says of it: ${visible(claim)}</p>`)}
-    ${question.approval ? html`<${Json} value=${call.arguments || {}} />` : html`<p>${visible(question.text)}</p>`}
+    <${Json} value=${call.arguments || {}} />
     ${Object.entries(call.origins || {}).map(([name, source]) => html`<p class="warn"><code>${visible(name)}</code> holds a value from ${visible(source)}.</p>`)}
     <details class="note"><summary>Say why, with a no</summary><input aria-label="What the model is told with a no" value=${note} onInput=${(event) => setNote(event.target.value)} /></details>
     <div class="row">${no}
@@ -75,6 +76,18 @@ function Approval({ question, answer, ready, no, session, problem, note, setNote
         ? offers.map((offer) => html`<button type="button" class=${offer.lasts === "once" ? "main" : ""} disabled=${!ready} onClick=${() => answer(offer.id)}>${offer.lasts === "once" ? "Yes, once" : `Yes: ${visible(offer.text)}`}</button>`)
         : html`<button type="button" class="main" disabled=${!ready} onClick=${() => answer("accept")}>Yes</button>`}
     </div>
+    <${Problem} text=${problem} />
+  </article>`;
+}
+
+// A yes or no to a text: what a server wants to ask a model and to have back from it, or a question of ours.
+function Plain({ question, answer, ready, no, session, problem }) {
+  const options = question.options || [];
+  const yes = (choice, word) => html`<button type="button" class="main" disabled=${!ready} onClick=${() => answer(choice)}>${word}</button>`;
+  return html`<article class="question" role="alertdialog" aria-label="A question for you">
+    <h2>${question.asker ? html`<span class="tool">${visible(question.asker)}</span> asks` : "A question"}</h2>${session}
+    ${question.asker ? html`<pre class="foreign" tabindex="0">${visible(question.text)}</pre>` : html`<p class="plain">${visible(question.text.replace(/\s*\[y\/N\]\s*$/, ""))}</p>`}
+    <div class="row">${no}${options.length ? options.map((one) => yes(one, visible(one))) : yes("accept", "Yes")}</div>
     <${Problem} text=${problem} />
   </article>`;
 }

@@ -1,15 +1,19 @@
 // MCP servers: how each is doing, what it offers, and what can be done about it.
-import { html, useRef, useState } from "/page/preact.js";
+import { html, useEffect, useRef, useState } from "/page/preact.js";
 import { call, get, post } from "/page/api.js";
-import { refreshServers } from "/page/live.js";
-import { diff } from "/page/markdown.js";
+import { onEvent, refreshServers } from "/page/live.js";
+import { Code, diff } from "/page/markdown.js";
 import { Blocks, Confirm, Dialog, Json, Long, Problem, SchemaForm, plural, trying, useRead, visible } from "/page/parts.js";
 import { shared, tell, use } from "/page/store.js";
 
 const path = (name) => `/v1/mcp/servers/${encodeURIComponent(name)}`;
+// One word of a shell, whatever is in it.
+const quoted = (text) => `'${visible(text).replaceAll("'", "'\\''")}'`;
 const WORDS = { ready: "connected", "needs-auth": "needs you to sign in" };
 
 export function Servers({ name, part }) {
+  // A call that begins or ends changes how many are under way, and how long they take.
+  useEffect(() => onEvent((kind) => kind === "call" && refreshServers()), []);
   return name ? html`<${Server} key=${name} name=${name} part=${part || "about"} />` : html`<${All} />`;
 }
 
@@ -35,6 +39,7 @@ function Connect({ onClose }) {
   const form = useRef(null);
   const [problem, say] = useState("");
   const [busy, setBusy] = useState(false);
+  const [program, setProgram] = useState("npx -y @modelcontextprotocol/server-everything");
   const submit = async (event) => {
     event.preventDefault();
     const { address, name } = form.current.elements;
@@ -55,8 +60,9 @@ function Connect({ onClose }) {
       <${Problem} text=${problem} />
       <div class="row"><button type="button" onClick=${onClose}>Cancel</button><button class="main" disabled=${busy}>${busy ? "Trying…" : "Connect"}</button></div>
     </form>
-    <p class="dim">A server that is a program on this machine is added in a terminal, never from a page:</p>
-    <pre tabindex="0">openclaw mcp connect --stdio "npx -y @modelcontextprotocol/server-everything"</pre>
+    <p class="dim">A server that is a program on this machine is added in a terminal, never from a page. What starts it?</p>
+    <input aria-label="The command of a program" value=${program} onInput=${(event) => setProgram(event.target.value)} />
+    <${Code} text=${`openclaw mcp connect --stdio ${quoted(program)}`} kind="sh" />
   <//>`;
 }
 
@@ -91,7 +97,7 @@ function Server({ name, part }) {
 function About({ server }) {
   const facts = [
     ["Why", server.reason],
-    ["Next attempt", server.nextAttemptSeconds ? `in ${Math.ceil(server.nextAttemptSeconds)} s` : ""],
+    ["Next attempt", server.nextAttemptSeconds ? html`<${Soon} seconds=${server.nextAttemptSeconds} />` : ""],
     ["Last error", server.lastError],
     ["Is", `${server.transport} · ${server.target}`],
     ["Says it is", [server.serverName, server.serverVersion].filter(Boolean).join(" ")],
@@ -108,17 +114,37 @@ function About({ server }) {
     refreshServers();
     tell("Trusted as it was shown.");
   });
-  return html`<dl>${facts.filter(([, value]) => value !== "" && value !== null && value !== undefined).map(([word, value]) => html`<dt>${word}</dt><dd>${visible(value)}</dd>`)}</dl>
+  return html`<dl>${facts.filter(([, value]) => value !== "" && value !== null && value !== undefined).map(([word, value]) => html`<dt>${word}</dt><dd>${typeof value === "object" ? value : visible(value)}</dd>`)}</dl>
     ${server.changes.length ? html`<h2>Changed since you trusted it</h2>
       ${server.changes.map((one) => html`<details open><summary>${visible(one.tool)}${one.held ? " (held back)" : ""}</summary><pre tabindex="0">${diff(visible(one.diff))}</pre></details>`)}
       <button type="button" class="main" onClick=${trust}>Trust what is shown here</button>` : null}`;
 }
 
+function Soon({ seconds }) {
+  const [left, setLeft] = useState(Math.ceil(seconds));
+  useEffect(() => {
+    setLeft(Math.ceil(seconds));
+    const timer = setInterval(() => setLeft((value) => Math.max(value - 1, 0)), 1000);
+    return () => clearInterval(timer);
+  }, [seconds]);
+  return html`${left ? `in ${left} s` : "now"}`;
+}
+
+const FOLLOWED = 2_000;
 function Logs({ name }) {
-  const [got, problem, again] = useRead(() => get(`${path(name)}/logs?lines=500`), [name]);
-  const lines = (Array.isArray(got) ? got : got?.lines) || [];
-  return html`<button type="button" onClick=${again}>Read again</button><${Problem} text=${problem} />
-    <pre class="foreign log" tabindex="0">${visible(lines.map((one) => (typeof one === "string" ? one : one.text || JSON.stringify(one))).join("\n")) || "It wrote nothing."}</pre>`;
+  const [lines, problem, again] = useRead(() => get(`${path(name)}/logs?lines=500`), [name]);
+  const [follow, setFollow] = useState(true);
+  const box = useRef(null);
+  useEffect(() => {
+    if (!follow) return undefined;
+    const timer = setInterval(() => document.hidden || again(), FOLLOWED);
+    return () => clearInterval(timer);
+  }, [follow]);
+  useEffect(() => {
+    if (follow && box.current) box.current.scrollTop = box.current.scrollHeight;
+  }, [lines, follow]);
+  return html`<label class="check"><input type="checkbox" checked=${follow} onChange=${(event) => setFollow(event.target.checked)} /> Follow what it writes to standard error</label><${Problem} text=${problem} />
+    <pre class="foreign log" ref=${box} tabindex="0" aria-label="What it wrote">${lines ? visible(lines.join("\n")) || "It wrote nothing." : "Reading…"}</pre>`;
 }
 
 function Offered({ name, what }) {
@@ -156,27 +182,76 @@ function Tool({ one }) {
   </details>`;
 }
 
+// What a resource or a message of a prompt holds, as blocks that can be shown.
+function shownAs({ type, text, data, blob: bytes, mimeType = "", uri = "", name = "", resource }) {
+  if (resource) return shownAs(resource);
+  if (text !== undefined && text !== null) return { type: "text", text };
+  const kind = ["image", "audio"].find((one) => mimeType.startsWith(`${one}/`));
+  const base64 = data || bytes;
+  if (base64 && kind) return { type: kind, mimeType, data: base64 };
+  return { type: type || "file", name: name || uri || mimeType, size: base64 ? Math.floor((base64.length * 3) / 4) : 0, path: uri };
+}
+
 function Resource({ server, one }) {
   const [got, set] = useState(null);
-  const read = () => trying(async () => set(await post(`${path(server)}/read`, { uri: one.uri })));
-  return html`<details class="card" onToggle=${(event) => event.target.open && !got && one.uri && read()}>
-    <summary><span class="tool">${visible(one.name || one.uri)}</span> <span class="dim">${visible(one.uri || one.uriTemplate || "")}</span></summary>
-    <p class="foreign">${visible(one.description || "")}</p>${got ? html`<${Json} value=${got} />` : null}</details>`;
+  const read = (uri) => trying(async () => set((await post(`${path(server)}/read`, { uri })).contents));
+  const holes = one.template ? holesOf(one.uri) : [];
+  const schema = { properties: Object.fromEntries(holes.map((name) => [name, { type: "string" }])), additionalProperties: false };
+  return html`<details class="card" onToggle=${(event) => event.target.open && !got && !one.template && read(one.uri)}>
+    <summary><span class="tool">${visible(one.name || one.uri)}</span> <span class="dim">${visible(one.uri)} ${visible(one.mimeType)}</span></summary>
+    ${one.template ? html`<${SchemaForm} schema=${schema} word="Read" act=${(given) => read(filledIn(one.uri, given))} />` : null}
+    ${got ? html`<${Blocks} content=${got.map(shownAs)} />` : null}</details>`;
+}
+
+// The names in a template of an address (RFC 6570), and the address with values in their places.
+const HOLE = /\{([+#./;?&]?)([^{}]+)\}/g;
+const namesIn = (words) => words.split(",").map((name) => name.replace(/[*:].*$/, ""));
+const holesOf = (template) => [...new Set([...template.matchAll(HOLE)].flatMap((hole) => namesIn(hole[2])))];
+const JOINED = { "": ["", ","], "+": ["", ","], "#": ["#", ","], ".": [".", "."], "/": ["/", "/"], ";": [";", ";"], "?": ["?", "&"], "&": ["&", "&"] };
+function filledIn(template, given) {
+  return template.replace(HOLE, (_, kind, words) => {
+    const [first, between] = JOINED[kind];
+    const written = kind === "+" || kind === "#" ? encodeURI : encodeURIComponent;
+    const parts = namesIn(words).filter((name) => given[name]).map((name) => (";?&".includes(kind) && kind ? `${name}=${written(given[name])}` : written(given[name])));
+    return parts.length ? first + parts.join(between) : "";
+  });
 }
 
 function Prompt({ server, one }) {
   const [got, set] = useState(null);
-  const fields = Object.fromEntries((one.arguments || []).map((field) => [field.name, { type: "string", description: field.description }]));
-  const schema = { properties: fields, required: (one.arguments || []).filter((field) => field.required).map((field) => field.name) };
+  const fields = Object.fromEntries(one.arguments.map((field) => [field.name, { type: "string", description: field.description }]));
+  const schema = { properties: fields, required: one.arguments.filter((field) => field.required).map((field) => field.name), additionalProperties: false };
   const fill = (given) => trying(async () => set(await post(`${path(server)}/prompt`, { name: one.name, arguments: given })));
   return html`<details class="card"><summary><span class="tool">${visible(one.name)}</span> <span class="dim">${visible(one.description || "")}</span></summary>
-    <${SchemaForm} schema=${schema} word="Fill in" act=${fill} />${got ? html`<${Json} value=${got} />` : null}</details>`;
+    <${SchemaForm} schema=${schema} word="Fill in" act=${fill} />
+    ${got?.description ? html`<p class="foreign">${visible(got.description)}</p>` : null}
+    ${(got?.messages || []).map((message) => html`<h3>${visible(message.role)}</h3><${Blocks} content=${[shownAs(message.content)]} />`)}
+    ${got ? html`<button type="button" onClick=${() => saySoon(got)}>Say it in a new conversation</button>` : null}</details>`;
+}
+
+// The text of a prompt, put where the next message is typed.
+function saySoon(prompt) {
+  shared.set({ draft: prompt.messages.map((message) => message.content.text || "").filter(Boolean).join("\n\n") });
+  location.hash = "#talk/new";
 }
 
 function SignIn({ name, onClose }) {
-  const [begun, problem] = useRead(() => post(`${path(name)}/auth`), [name]);
+  const [begun, problem] = useRead(() => post(`${path(name)}/auth`, { listen: true }), [name]);
+  const [failed, say] = useState("");
   const field = useRef(null);
-  const address = begun?.url || begun?.authorizationUrl || "";
+  const address = begun?.authorizationUrl || "";
+  // The browser comes back to the gateway by itself; this hears how it went.
+  useEffect(() => {
+    if (!address) return undefined;
+    let gone = false;
+    post(`${path(name)}/auth`, { wait: true }).then(
+      () => gone || (tell("Signed in."), onClose()),
+      (error) => gone || say(error.message),
+    );
+    return () => {
+      gone = true;
+    };
+  }, [address]);
   let host = "";
   try {
     host = new URL(address).host;
@@ -191,11 +266,11 @@ function SignIn({ name, onClose }) {
     }
   };
   return html`<${Dialog} title=${`Sign in to ${name}`} onClose=${onClose}>
-    <${Problem} text=${problem} />
-    ${host ? html`<p>1. <a href=${address} target="_blank" rel="noreferrer noopener">Open the sign-in page of ${visible(host)}</a></p>
+    <${Problem} text=${problem || failed} />
+    ${host ? html`${begun.warning ? html`<p class="warn">${visible(begun.warning)}</p>` : null}<p>1. <a href=${address} target="_blank" rel="noreferrer noopener">Open the sign-in page of ${visible(host)}</a></p>
       <p>2. When it has sent you back, this is done. If your browser is on another machine, paste the address it ended at:</p>
       <form onSubmit=${finish} class="fields"><label>Address<input ref=${field} type="url" required /></label>
         <div class="row"><button type="button" onClick=${onClose}>Close</button><button class="main">Finish</button></div></form>`
-      : begun ? html`<p>${visible(begun.message || "Nothing to do: it is signed in.")}</p><button type="button" onClick=${onClose}>Close</button>` : html`<p class="dim">Asking…</p>`}
+      : problem ? html`<button type="button" onClick=${onClose}>Close</button>` : html`<p class="dim">Asking…</p>`}
   <//>`;
 }

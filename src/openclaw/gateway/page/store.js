@@ -38,6 +38,7 @@ export const shared = store({
   runs: {},
   version: "",
   told: "",
+  draft: "",
 });
 
 let fading;

@@ -1,0 +1,1 @@
+"""How quick the gateway's page is, in a real browser."""
