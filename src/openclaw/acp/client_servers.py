@@ -24,11 +24,12 @@ from openclaw.content import to_json
 from openclaw.control.shown_text import shell_word
 from openclaw.errors import ConfigError, ProcessError, StoreError
 from openclaw.files import make_directory
-from openclaw.grant import Grant
+from openclaw.grant import EDITOR, Grant
 from openclaw.process.find_program import find_program
 from openclaw.protocol.jsonrpc import INVALID_PARAMS
 from openclaw.redact import MASK, SECRET_SCHEME
 from openclaw.security.external import clean_label, clean_terminal
+from openclaw.security.offers import new_id
 
 _log = logging.getLogger(__name__)
 
@@ -37,8 +38,6 @@ MOST_ARGUMENTS = 64
 MOST_ARGUMENT_BYTES = 8_192
 _LONGEST_NAME = 100
 _KEY_BYTES = 32
-# The `server` of a grant that is of no tool but of a server that a client may start.
-EDITOR = "editor"
 ONCE, ALWAYS, NO = "once", "always", "no"
 OPTIONS = [
     wire.PermissionOption(ONCE, "Start once", "allow_once"),
@@ -212,4 +211,4 @@ def is_granted(spec: ServerSpec, mark: str, grants: Iterable[Grant]) -> bool:
 
 
 def grant_of(spec: ServerSpec, mark: str, *, created: str) -> Grant:
-    return Grant(f"g_{secrets.token_hex(8)}", spec.name, EDITOR, mark, created=created, by="client")
+    return Grant(new_id(), spec.name, EDITOR, mark, created=created, by="client")

@@ -1,8 +1,9 @@
 """Lines of one connection as requests and answers, both ways. The same for an agent and for a client.
 
 Owns which answer belongs to which request, the tasks of requests that came in, and their ending: each is answered once, and one that the
-other side takes back (`$/cancel_request`) ends. What a method does is whoever made this. Lines come in by `receive` and go out by `write`;
-what is no message is answered as JSON-RPC wants it, and nothing ends the connection but its end.
+other side takes back (`$/cancel_request`) ends. What a method does is whoever made this. Lines come in by `receive` and go out by `write`,
+which never waits: whoever says much asks for the `Pace` of the other side first. What is no message is answered as JSON-RPC wants it, and
+nothing ends the connection but its end.
 """
 
 import asyncio
@@ -15,7 +16,7 @@ import msgspec
 from msgspec import Raw
 
 from openclaw.acp.wire import CANCEL_REQUEST, CANCELLED, CancelRequest
-from openclaw.errors import UsageError
+from openclaw.errors import OpenClawError, UsageError
 from openclaw.protocol.framing import Oversized
 from openclaw.protocol.jsonrpc import (
     INTERNAL_ERROR,
@@ -32,6 +33,8 @@ from openclaw.protocol.jsonrpc import (
     encode_result,
 )
 from openclaw.protocol.strict_lines import Batch, ErrorAnswer, read
+from openclaw.redact import redact
+from openclaw.security.external import clean_terminal
 
 _log = logging.getLogger(__name__)
 
@@ -74,7 +77,8 @@ class Handler(Protocol):
     def requested(self, request: Request) -> Awaitable[Any]:
         """What gives the result of a request: in the order in which they come, the part before the first wait is done at once.
 
-        What it gives may raise RequestError. A request that is cancelled may still give a result."""
+        What it gives may raise RequestError, or OpenClawError: its sentence is the answer then. A request that is cancelled may still give
+        a result."""
         ...
 
     def notified(self, notification: Notification) -> None: ...
@@ -84,10 +88,33 @@ class Handler(Protocol):
         ...
 
 
+class Pace(Protocol):
+    """How the other side keeps up with what it is told."""
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether so much is unread that what can be left out should be."""
+        ...
+
+    async def caught_up(self) -> None:
+        """Wait until it is not. Raises nothing but CancelledError."""
+        ...
+
+
+class AtOnce:
+    """The pace of whoever reads at once."""
+
+    is_behind = False
+
+    async def caught_up(self) -> None:
+        return None
+
+
 class Connection:
     """`write` takes one line without its newline and never waits. `handler` is set before the first line comes."""
 
-    def __init__(self, write: Callable[[bytes], None]) -> None:
+    def __init__(self, write: Callable[[bytes], None], pace: Pace | None = None) -> None:
+        self.pace: Pace = pace or AtOnce()
         self._write = write
         self._handler: Handler | None = None
         self._numbers = itertools.count(1)
@@ -195,6 +222,8 @@ class Connection:
             self._refuse(id, error.code, error.message, error.data)
         except asyncio.CancelledError:
             self._refuse(id, CANCELLED, "The request was cancelled.")
+        except OpenClawError as error:
+            self._refuse(id, INTERNAL_ERROR, redact(clean_terminal(str(error))))
         except Exception as error:
             self._fail(id, error)
         if then is not None:

@@ -8,7 +8,7 @@ asked is taken back, requests that wait are answered with an error, and the agen
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -59,19 +59,22 @@ _seen_update = msgspec.json.Decoder(_SeenNotification)
 
 
 class Forwarded:
-    """`write` takes one line for the client. `on_lost` is called when the gateway is gone, and everything that waited was answered."""
+    """`write` takes one line for the client, and `caught_up` waits until it has read most of what it was told: meanwhile nothing is read
+    from the gateway. `on_lost` is called when the gateway is gone, and everything that waited was answered."""
 
     def __init__(
         self,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
         write: Callable[[bytes], None],
+        caught_up: Callable[[], Awaitable[None]],
         on_lost: Callable[[], None],
         limit: int,
     ) -> None:
         self._reader = reader
         self._writer = writer
         self._write = write
+        self._caught_up = caught_up
         self._on_lost = on_lost
         self._framer = LineFramer(limit)
         # Requests of the client that the gateway has not answered.
@@ -111,6 +114,7 @@ class Forwarded:
                 if kind == control.OUT:
                     for line in self._framer.feed(payload):
                         self._told(line)
+                    await self._caught_up()
                 elif kind == control.ERR:
                     _log.warning("%s", payload.decode("utf-8", "replace").rstrip())
                 elif kind == control.EXIT:
@@ -176,6 +180,7 @@ async def forward(
     config: str,
     *,
     write: Callable[[bytes], None],
+    caught_up: Callable[[], Awaitable[None]],
     on_lost: Callable[[], None],
     limit: int,
 ) -> Forwarded | None:
@@ -204,7 +209,7 @@ async def forward(
                 # It asks for our input once it runs: nothing that we send is for anything else.
                 kind, why = await read_frame(reader)
                 if kind == control.READ:
-                    return Forwarded(reader, writer, write, on_lost, limit)
+                    return Forwarded(reader, writer, write, caught_up, on_lost, limit)
     except (OSError, EOFError, ValueError, TimeoutError):
         why = b""
     if why:

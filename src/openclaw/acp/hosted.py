@@ -3,12 +3,15 @@
 The App is the gateway's, which stays when the client leaves; what this client opened ends with it.
 """
 
+from contextlib import suppress
+
 from openclaw.acp import wire
 from openclaw.acp.agent import AcpAgent
 from openclaw.acp.connection import LINE_BYTES, Connection, RequestError, params_of
 from openclaw.acp.model import missing_model
 from openclaw.acp.sessions import Options, Sessions
 from openclaw.app import App
+from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
 from openclaw.errors import OpenClawError
@@ -25,7 +28,8 @@ async def run(context: Context, parsed: Parsed) -> int:
         require_existing=parsed.flag("require-existing"),
         allow_client_servers=parsed.flag("allow-client-servers"),
     )
-    connection = Connection(lambda line: context.console.out(line.decode("utf-8", "replace") + "\n"))
+    console = context.console
+    connection = Connection(lambda line: console.out(line.decode("utf-8", "replace") + "\n"), _Terminal(console))
     async with context.open_app() as app:
 
         async def current() -> App:
@@ -42,7 +46,7 @@ async def run(context: Context, parsed: Parsed) -> int:
 
         framer, agent = LineFramer(LINE_BYTES), None
         try:
-            async for piece in context.console.pieces():
+            async for piece in console.pieces():
                 for line in framer.feed(piece):
                     if agent is None:
                         greeted = _greeted(line) if parsed.flag("greeted") else None
@@ -57,6 +61,22 @@ async def run(context: Context, parsed: Parsed) -> int:
                 await agent.close()
             await connection.stop()
     return 0
+
+
+class _Terminal:
+    """The pace of the process that hands our lines on."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    @property
+    def is_behind(self) -> bool:
+        return self._console.is_behind()
+
+    async def caught_up(self) -> None:
+        # One that is gone is noticed by who reads from it.
+        with suppress(OSError):
+            await self._console.flush()
 
 
 def _greeted(line: object) -> wire.Initialize | None:

@@ -40,7 +40,7 @@ def _written(path: str, new: str, folders: Sequence[Path]) -> list[wire.ToolCont
         return []
     try:
         # Nobody waits for the other end of a pipe.
-        descriptor = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(real, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
     except FileNotFoundError:
         return [wire.Diff(path, None, new)]
     except OSError:

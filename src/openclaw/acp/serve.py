@@ -40,6 +40,9 @@ _LAST_LINES = 0.2
 _LAST_LOG = 0.5
 # Seconds in which sessions may end by themselves.
 _SETTLING = 1.5
+# Bytes that the client leaves unread before nothing more is read from it. Turns make no more long before that (`Writer.caught_up`), so that
+# a cancel is heard from a client that reads nothing.
+_MOST_UNREAD = 2 * LINE_BYTES
 
 
 class ServeOptions(msgspec.Struct, frozen=True):
@@ -68,8 +71,8 @@ async def serve(options: ServeOptions, descriptors: tuple[int, int], greeted: by
     log = LogLines()
     _configure_log(options, log)
     writer = Writer(writing, ending.leave)
-    local = _Local(options, writer.write, lambda section: _configure_log(options, log, section))
-    there = None if options.local else await _forwarded(options, writer.write, local, greeted)
+    local = _Local(options, writer, lambda section: _configure_log(options, log, section))
+    there = None if options.local else await _forwarded(options, writer, local, greeted)
     if there is None:
         local.begin(greeted)
 
@@ -83,7 +86,7 @@ async def serve(options: ServeOptions, descriptors: tuple[int, int], greeted: by
             else:
                 local.note_greeting(line)
                 there.receive(line)
-        writer.when_room(more)
+        writer.when_room(more, _MOST_UNREAD)
 
     Reader(reading, asyncio.get_running_loop(), receive, ending.leave, limit=LINE_BYTES, first=rest)
     code = 0
@@ -99,9 +102,7 @@ async def serve(options: ServeOptions, descriptors: tuple[int, int], greeted: by
     return code
 
 
-async def _forwarded(
-    options: ServeOptions, write: Callable[[bytes], None], local: "_Local", greeted: bytes
-) -> "Forwarded | None":
+async def _forwarded(options: ServeOptions, writer: Writer, local: "_Local", greeted: bytes) -> "Forwarded | None":
     """The gateway of the same config, if one runs and takes us in."""
     if not _is_there(running_socket(os.environ, options.config)):
         return None
@@ -112,7 +113,8 @@ async def _forwarded(
         os.environ,
         _working_directory(),
         options.config,
-        write=write,
+        write=writer.write,
+        caught_up=writer.caught_up,
         on_lost=local.begin_again,
         limit=LINE_BYTES,
     )
@@ -139,10 +141,8 @@ def _host_words(options: ServeOptions) -> list[str]:
 class _Local:
     """The agent in this process: from the beginning, or once the gateway that had it is gone."""
 
-    def __init__(
-        self, options: ServeOptions, write: Callable[[bytes], None], log_as: "Callable[[LoggingSection], None]"
-    ) -> None:
-        self._connection = Connection(write)
+    def __init__(self, options: ServeOptions, writer: Writer, log_as: "Callable[[LoggingSection], None]") -> None:
+        self._connection = Connection(writer.write, writer)
         self._host = _Host(options, self._connection, log_as)
         self._agent: AcpAgent | None = None
         self._greeting = b""

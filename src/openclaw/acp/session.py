@@ -8,7 +8,7 @@ when a tool does not let go: it is waited for a moment, and what it still does i
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Coroutine, Sequence
+from collections.abc import Awaitable, Coroutine, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from openclaw.acp.prompt import Message, message_of
 from openclaw.acp.records import Record, Records
 from openclaw.acp.slash import SlashCommands
 from openclaw.acp.updates import TurnUpdates
-from openclaw.agent.events import Event, RunStart
+from openclaw.agent.events import Event, RunStart, ToolProgress
 from openclaw.app import App
 from openclaw.config.agents import AgentSpec
 from openclaw.conversation import Conversation
@@ -143,14 +143,15 @@ class Session:
 
     # Prompts
 
-    def prompt(self, prompt: Sequence[wire.Block]) -> Awaitable[wire.PromptEnd]:
-        """Begin a prompt, at once in the place of the one that runs. Raises RequestError for one that cannot be taken."""
+    def prompt(self, prompt: Sequence[wire.Block], caller: Mapping[str, str] = {}) -> Awaitable[wire.PromptEnd]:
+        """Begin a prompt, at once in the place of the one that runs. `caller` is the trace that the client is part of. Raises RequestError
+        for one that cannot be taken."""
         message = message_of(prompt, self.folders)
         turn = _Turn(self._turn)
         if turn.before is not None:
             turn.before.cancel()
         self._turn = turn
-        return self._prompt(turn, message)
+        return self._prompt(turn, message, caller)
 
     def cancel(self) -> None:
         """End the prompt that runs, if one does."""
@@ -166,12 +167,13 @@ class Session:
             await turn.settled.wait()
         await self._given.remove()
 
-    async def _prompt(self, turn: _Turn, message: Message) -> wire.PromptEnd:
+    async def _prompt(self, turn: _Turn, message: Message, caller: Mapping[str, str]) -> wire.PromptEnd:
         try:
             await turn.wait_for_the_one_before()
             if turn.cancelled.is_set():
                 return wire.PromptEnd("cancelled")
-            return wire.PromptEnd(await self._outcome(turn, turn.begin(self._answer(turn, message))))
+            with self.app.engine.serving_acp("session/prompt", caller):
+                return wire.PromptEnd(await self._outcome(turn, turn.begin(self._answer(turn, message))))
         finally:
             turn.settle()
             if self._turn is turn:
@@ -201,22 +203,19 @@ class Session:
         return work.result()
 
     async def _answer(self, turn: _Turn, message: Message) -> wire.StopReason:
-        try:
-            if message.text.startswith("/") and (command := await self._commands.find(message.text)):
-                said = await command(lambda text: self._say(turn, text), self._asker(turn))
-                if said is None:
-                    await self._take_title()
-                    self._touch()
-                    return "end_turn"
-                message = msgspec.structs.replace(
-                    message,
-                    text=said.message,
-                    blocks=(*message.blocks, *said.blocks),
-                    sources=(*message.sources, *said.sources),
-                )
-            return await self._reply(turn, message)
-        except OpenClawError as error:
-            raise RequestError(INTERNAL_ERROR, redact(clean_terminal(str(error)))) from None
+        if message.text.startswith("/") and (command := await self._commands.find(message.text)):
+            said = await command(lambda text: self._say(turn, text), self._asker(turn))
+            if said is None:
+                await self._take_title()
+                self._touch()
+                return "end_turn"
+            message = msgspec.structs.replace(
+                message,
+                text=said.message,
+                blocks=(*message.blocks, *said.blocks),
+                sources=(*message.sources, *said.sources),
+            )
+        return await self._reply(turn, message)
 
     async def _reply(self, turn: _Turn, message: Message) -> wire.StopReason:
         spec, record = self.spec, self.record
@@ -235,6 +234,7 @@ class Session:
                 record.key,
                 patience=self.app.engine.startup_grace,
                 sink=partial(self._happened, turn),
+                caught_up=self._connection.pace.caught_up,
                 asker=asker,
                 surface="acp",
                 allow=settings.EDITS if record.mode == settings.ACCEPT_EDITS else (),
@@ -259,6 +259,9 @@ class Session:
         if isinstance(event, RunStart):
             # The tools of this moment are those that the model gets.
             self._given.tell_missing(partial(self._tell, turn))
+        if isinstance(event, ToolProgress) and self._connection.pace.is_behind:
+            # The one thing that a call says as often as it likes.
+            return
         self.show(*turn.of(event))
 
     def _tell(self, turn: _Turn, sentence: str) -> None:

@@ -29,10 +29,10 @@ from openclaw.config.servers import server_specs
 from openclaw.errors import ConfigError, ModelError, OpenClawError
 from openclaw.log import iso_time, short_hash
 from openclaw.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, RequestId
-from openclaw.redact import redact
 from openclaw.security.external import clean_terminal
 from openclaw.sessions.key import agent_of, session_key
 from openclaw.sessions.store import UnknownSessionError
+from openclaw.trace_context import carried
 
 _log = logging.getLogger(__name__)
 
@@ -72,6 +72,8 @@ class Sessions:
         self._records = Records(paths.data_dir / "acp" / "sessions")
         self._open: dict[str, Session] = {}
         self._opening = asyncio.Lock()
+        # Sessions that are loaded or resumed now, until the client was answered: prompts wait for it.
+        self._reopening: dict[str, asyncio.Event] = {}
         self._was_pruned = False
         # Which session a prompt is of, by the id of its request.
         self._prompts: dict[RequestId, Session] = {}
@@ -80,15 +82,19 @@ class Sessions:
 
     def prompt(self, id: RequestId, prompt: wire.Prompt) -> Awaitable[wire.PromptEnd]:
         session = self._open.get(prompt.session_id)
-        if session is None:
-            return self._prompt_again(id, prompt)
-        return self._prompted(id, session, session.prompt(prompt.prompt))
+        if session is None or prompt.session_id in self._reopening:
+            return self._prompt_later(id, prompt)
+        return self._prompted(id, session, session.prompt(prompt.prompt, carried(prompt.meta)))
 
-    async def _prompt_again(self, id: RequestId, prompt: wire.Prompt) -> wire.PromptEnd:
-        """A session that another process had open: it goes on here, without the servers it was given there."""
-        record = await self._record(prompt.session_id)
-        session = await self._opened(record)
-        return await self._prompted(id, session, session.prompt(prompt.prompt))
+    async def _prompt_later(self, id: RequestId, prompt: wire.Prompt) -> wire.PromptEnd:
+        """Of a session that is being opened; or of one that another process had open: it goes on here, without the servers it was given
+        there."""
+        if (reopened := self._reopening.get(prompt.session_id)) is not None:
+            await reopened.wait()
+        session = self._open.get(prompt.session_id)
+        if session is None:
+            session = await self._opened(await self._record(prompt.session_id))
+        return await self._prompted(id, session, session.prompt(prompt.prompt, carried(prompt.meta)))
 
     async def _prompted(self, id: RequestId, session: Session, work: Awaitable[wire.PromptEnd]) -> wire.PromptEnd:
         self._prompts[id] = session
@@ -116,7 +122,7 @@ class Sessions:
     async def new(self, params: wire.NewSession) -> Replied:
         app = await self._ready()
         cwd, directories = _folders(params.cwd, params.additional_directories)
-        agent = self._agent(app)
+        agent = app.engine.agent(self._options.agent or agent_of(self._options.session)).id
         id = f"acp:{self._client}:{uuid.uuid4()}"
         key = await self._key(app, agent, id, params.meta or {})
         record = Record(id, key, agent, cwd, directories, self._client)
@@ -129,18 +135,10 @@ class Sessions:
         return Replied(wire.OpenedSession(id, modes, options), lambda: self._tell_commands(session))
 
     async def load(self, params: wire.OpenSession) -> Replied:
-        session = await self._found(params)
-        try:
-            transcript = await session.app.store.show(session.record.key)
-            for update in replayed(transcript, session.folders[0]):
-                session.show(update)
-        except UnknownSessionError:
-            # Nothing was said in it yet.
-            pass
-        return await self._resumed(session)
+        return await self._reopened(params, self._replay)
 
     async def resume(self, params: wire.OpenSession) -> Replied:
-        return await self._resumed(await self._found(params))
+        return await self._reopened(params)
 
     async def list(self, params: wire.ListSessions) -> wire.SessionList:
         app = await self._app()
@@ -161,11 +159,8 @@ class Sessions:
         app = await self._app()
         record = await asyncio.to_thread(self._records.find, params.session_id)
         if record is not None:
-            try:
-                await app.store.delete(record.key, patience=_PATIENCE)
-                await asyncio.to_thread(self._records.forget, record.id)
-            except OpenClawError as error:
-                raise _internal(error) from None
+            await app.store.delete(record.key, patience=_PATIENCE)
+            await asyncio.to_thread(self._records.forget, record.id)
         return {}
 
     async def set_mode(self, params: wire.SetMode) -> Replied:
@@ -205,39 +200,62 @@ class Sessions:
     async def _ready(self) -> App:
         """The App, once a model is there to answer. Raises RequestError."""
         app = await self._app()
-        try:
-            missing = await missing_model(app, self._options.agent, self._options.session)
-        except OpenClawError as error:
-            raise _internal(error) from None
-        if missing:
+        if missing := await missing_model(app, self._options.agent, self._options.session):
             raise RequestError(wire.AUTH_REQUIRED, missing)
         return app
-
-    def _agent(self, app: App) -> str:
-        try:
-            return app.engine.agent(self._options.agent or agent_of(self._options.session)).id
-        except OpenClawError as error:
-            raise _internal(error) from None
 
     async def _key(self, app: App, agent: str, id: str, meta: dict[str, Any]) -> str:
         """The conversation of a new session: one of its own, or the one that the command line or the client names."""
         named = meta.get("sessionKey") or self._options.session
         if not isinstance(named, str) or not named:
             return session_key(agent, id)
+        key = session_key(agent, named)
+        kept = {info.key for info in await app.store.list(agent=agent)}
+        if self._options.require_existing and key not in kept:
+            raise RequestError(wire.NOT_FOUND, f"There is no conversation {clean_terminal(named)!r}.")
+        if key in kept and (self._options.reset_session or meta.get("resetSession") is True):
+            async with app.store.turn(key, agent, patience=_PATIENCE) as turn:
+                turn.reset()
+        return key
+
+    async def _reopened(
+        self, params: wire.OpenSession, first: Callable[[Session], Awaitable[None]] | None = None
+    ) -> Replied:
+        """A session that is opened again. `first` is done before the client is answered."""
+        answered = self._reopening[params.session_id] = asyncio.Event()
+
+        def end() -> None:
+            answered.set()
+            if self._reopening.get(params.session_id) is answered:
+                del self._reopening[params.session_id]
+
         try:
-            key = session_key(agent, named)
-            kept = {info.key for info in await app.store.list(agent=agent)}
-            if self._options.require_existing and key not in kept:
-                raise RequestError(wire.NOT_FOUND, f"There is no conversation {clean_terminal(named)!r}.")
-            if key in kept and (self._options.reset_session or meta.get("resetSession") is True):
-                async with app.store.turn(key, agent, patience=_PATIENCE) as turn:
-                    turn.reset()
-            return key
-        except OpenClawError as error:
-            raise _internal(error) from None
+            session = await self._found(params)
+            if first is not None:
+                await first(session)
+            modes, options = await session.opened()
+        except BaseException:
+            end()
+            raise
+
+        def then() -> None:
+            end()
+            self._tell_commands(session)
+
+        return Replied(wire.OpenedSession(modes=modes, config_options=options), then)
+
+    async def _replay(self, session: Session) -> None:
+        try:
+            transcript = await session.app.store.show(session.record.key)
+        except UnknownSessionError:
+            # Nothing was said in it yet.
+            return
+        for update in replayed(transcript, session.folders[0]):
+            await self._connection.pace.caught_up()
+            session.show(update)
 
     async def _found(self, params: wire.OpenSession) -> Session:
-        """A session that is opened again, in the folders that the client names now."""
+        """The session in the folders that the client names now."""
         await self._ready()
         cwd, directories = _folders(params.cwd, params.additional_directories)
         record = await self._record(params.session_id)
@@ -247,11 +265,6 @@ class Sessions:
         session.keep()
         return session
 
-    async def _resumed(self, session: Session) -> Replied:
-        modes, options = await session.opened()
-        told = wire.OpenedSession(modes=modes, config_options=options)
-        return Replied(told, lambda: self._tell_commands(session))
-
     async def _record(self, id: str) -> Record:
         record = await asyncio.to_thread(self._records.find, id)
         if record is None:
@@ -260,10 +273,8 @@ class Sessions:
 
     async def _opened(self, record: Record, servers: Sequence[wire.McpServer] | None = None) -> Session:
         app = await self._app()
-        try:
-            configured = server_specs(app.config, app.engine.agent(record.agent).id) if servers else ()
-        except OpenClawError as error:
-            raise _internal(error) from None
+        agent = app.engine.agent(record.agent).id
+        configured = server_specs(app.config, agent) if servers else ()
         found = given_servers(servers or (), record.cwd, configured)
         if found:
             _log.info("session %s: configuring %d MCP servers", short_hash(record.key), len(found))
@@ -274,13 +285,9 @@ class Sessions:
                 return self._open[record.id]
             if len(self._open) >= MOST_SESSIONS:
                 raise RequestError(INTERNAL_ERROR, f"{MOST_SESSIONS} sessions are open. Close one of them first.")
-            try:
-                app.engine.agent(record.agent)
-                plugins = await app.plugins()
-                # They come up while the person types.
-                (await app.engine.manager()).start(record.agent)
-            except OpenClawError as error:
-                raise _internal(error) from None
+            plugins = await app.plugins()
+            # They come up while the person types.
+            (await app.engine.manager()).start(agent)
             session = Session(app, plugins, self._connection, self._capabilities, self._records, record, given)
             self._open[record.id] = session
             return session
@@ -345,7 +352,3 @@ def _place(cursor: str | None) -> int:
         return int(base64.urlsafe_b64decode(cursor)) if cursor else 0
     except ValueError:
         raise RequestError(INVALID_PARAMS, "There is no page behind this cursor.") from None
-
-
-def _internal(error: OpenClawError) -> RequestError:
-    return RequestError(INTERNAL_ERROR, redact(clean_terminal(str(error))))

@@ -48,9 +48,11 @@ class SlashCommands:
         self._reads_only = reads_only
 
     async def available(self) -> list[wire.AvailableCommand]:
-        skills = await asyncio.to_thread(self._chat(Console(_unseen, _unseen)).skills)
+        chat = self._chat(Console(_unseen, _unseen))
+        skills = await asyncio.to_thread(chat.skills)
         built_in = [(name, told) for name, told in SLASH_WORDS.items() if name not in _NOT_HERE]
         rows = built_in + [(name, command.skill.description) for name, command in skills.commands.items()]
+        rows += (await chat.served()).descriptions().items()
         return [
             wire.AvailableCommand(
                 name,
@@ -68,7 +70,7 @@ class SlashCommands:
         chat = self._chat(Console(_unseen, _unseen))
         if name.lower() not in BUILT_IN and not is_prompt(await self._app.engine.manager(), chat.spec.id, name):
             skills = await asyncio.to_thread(chat.skills)
-            if skills.find(name) is None:
+            if skills.find(name) is None and (await chat.served()).tool(name) is None:
                 return None
 
         async def command(say: Say, asker: Asker) -> FullMessage | None:

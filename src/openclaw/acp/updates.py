@@ -41,7 +41,7 @@ PROGRESS_EVERY = 0.25
 _LONGEST_TITLE = 200
 _LONGEST_NAME = 100
 _LONGEST_NOTICE = 2_000
-# Bytes of a picture or a recording that goes out with an update; Base64 makes four thirds of them, and a line has 32 MiB.
+# Bytes of pictures and recordings that go out with an update; Base64 makes four thirds of them, and a line has 32 MiB.
 MOST_MEDIA_BYTES = 20 * 1_048_576
 _MCP = "MCP: "
 _CANCELLED = "Cancelled."
@@ -256,17 +256,24 @@ def _failed(id: str, why: str) -> wire.ToolCallUpdate:
 
 
 def shown(blocks: Iterable[content.Block]) -> list[wire.ToolContent]:
-    return [wire.Shown(block_of(block)) for block in blocks]
+    """All of them, with as much of pictures and recordings as one line carries."""
+    told: list[wire.ToolContent] = []
+    room = MOST_MEDIA_BYTES
+    for block in blocks:
+        told.append(wire.Shown(block_of(block, room)))
+        if isinstance(block, content.Image | content.Audio) and len(block.data) <= room:
+            room -= len(block.data)
+    return told
 
 
-def block_of(block: content.Block) -> wire.Block:
-    """A block of a conversation as a person is shown it."""
+def block_of(block: content.Block, room: int = MOST_MEDIA_BYTES) -> wire.Block:
+    """A block of a conversation as a person is shown it, and in words where it has more bytes than there is room for."""
     match block:
         case content.Text(text=text):
             return wire.Text(clean_terminal(without_frames(text)))
-        case content.Image(data=data, mime_type=kind) if len(data) <= MOST_MEDIA_BYTES:
+        case content.Image(data=data, mime_type=kind) if len(data) <= room:
             return wire.Image(base64.b64encode(data).decode(), kind)
-        case content.Audio(data=data, mime_type=kind) if len(data) <= MOST_MEDIA_BYTES:
+        case content.Audio(data=data, mime_type=kind) if len(data) <= room:
             return wire.Audio(base64.b64encode(data).decode(), kind)
         case content.File(path=path, name=name, mime_type=kind, size=size):
             return wire.ResourceLink(clean_label(name, _LONGEST_NAME), Path(path).as_uri(), kind, size=size)

@@ -10,8 +10,6 @@ from typing import Any, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
-PROTOCOL_VERSION = 1
-
 # Errors besides those of JSON-RPC (`protocol/jsonrpc.py`).
 CANCELLED = -32800
 AUTH_REQUIRED = -32000
@@ -264,6 +262,7 @@ class SetOption(Part, frozen=True):
 class Prompt(Part, frozen=True):
     session_id: str
     prompt: list[Block]
+    meta: dict[str, Any] | None = msgspec.field(default=None, name="_meta")
 
 
 class CancelRequest(Part, frozen=True):
@@ -574,7 +573,3 @@ class TerminalOutput(Part, frozen=True):
     output: str
     truncated: bool = False
     exit_status: ExitStatus | None = None
-
-
-class Nothing(Part, frozen=True):
-    """An empty result."""

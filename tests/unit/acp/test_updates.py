@@ -8,7 +8,7 @@ import pytest
 
 from openclaw import content
 from openclaw.acp import wire
-from openclaw.acp.updates import TurnUpdates, block_of, locations_of, title_of
+from openclaw.acp.updates import TurnUpdates, block_of, locations_of, shown, title_of
 from openclaw.agent.events import (
     Compacted,
     Event,
@@ -128,3 +128,11 @@ def test_a_path_is_told_whole_with_its_line_and_only_of_tools_whose_paths_they_a
 
 def test_a_picture_that_no_line_could_carry_is_told_of_in_words() -> None:
     assert block_of(content.Image(b"x" * (21 * 1_048_576), "image/png")) == wire.Text("[22,020,096 bytes of image/png]")
+
+
+def test_pictures_of_one_result_that_no_line_could_carry_together_are_told_of_in_words() -> None:
+    half = content.Image(b"x" * (11 * 1_048_576), "image/png")
+    first, second, third = shown([half, half, content.Image(b"small", "image/png")])
+    assert [type(part.content) for part in (first, second, third) if isinstance(part, wire.Shown)] == [
+        *(wire.Image, wire.Text, wire.Image),
+    ]

@@ -17,6 +17,7 @@ from openclaw.acp import wire
 from openclaw.acp.client.link import RunningAgent, running_agent
 from openclaw.acp.client.screen import Screen, content_lines, options_line
 from openclaw.acp.connection import LINE_BYTES, LostError, RequestError
+from openclaw.acp.greeting import PROTOCOL_VERSION
 from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context
 from openclaw.commands.own_program import command_line
@@ -162,8 +163,9 @@ async def _prompts(client: "Client", only: str) -> AsyncIterator[str]:
     while True:
         if at_a_terminal:
             client.invite()
-        # A question that was answered here left it otherwise, and nobody would seem to be there.
-        os.set_blocking(sys.stdin.fileno(), True)
+        if sys.platform != "win32":
+            # A question that was answered here left it otherwise, and nobody would seem to be there.
+            os.set_blocking(sys.stdin.fileno(), True)
         line = await in_daemon_thread(sys.stdin.readline)
         client.typed()
         if not line:
@@ -182,6 +184,8 @@ class Client:
         self._allow = allow or "ask"
         self._shows_wire = shows_wire
         self._screen = Screen()
+        # Notes stand between the lines of the answer where both are seen together: on a terminal, or in one file or pipe.
+        self._shares_lines = console.screen or _is_one_place()
         self._name = "agent"
         self._in_line: str = ""
         # Whether the person is to type, and nothing was printed since.
@@ -202,17 +206,15 @@ class Client:
         session = wire.ClientSession(compaction={}, config_options=wire.ConfigOptionKinds(boolean={}), notices={})
         capabilities = wire.ClientCapabilities(session=session, elicitation=elicitation)
         info = wire.Implementation("openclaw-acp-client", __version__, "OpenClaw ACP client")
-        return wire.Initialize(wire.PROTOCOL_VERSION, capabilities, info)
+        return wire.Initialize(PROTOCOL_VERSION, capabilities, info)
 
     def greet(self, agent: wire.Initialized) -> None:
         info = agent.agent_info
         self._name = clean_label(info.title or info.name, _LONGEST_NAME) if info else "agent"
         version = f" {info.version}" if info and info.version else ""
         self._note(f"{self._name}{version}, protocol {agent.protocol_version}")
-        if agent.protocol_version != wire.PROTOCOL_VERSION:
-            self.fault(
-                f"The agent speaks version {agent.protocol_version}; this client speaks {wire.PROTOCOL_VERSION}."
-            )
+        if agent.protocol_version != PROTOCOL_VERSION:
+            self.fault(f"The agent speaks version {agent.protocol_version}; this client speaks {PROTOCOL_VERSION}.")
         if agent.auth_methods:
             self._note("ways to sign in: " + ", ".join(f"{way.name} ({way.id})" for way in agent.auth_methods))
 
@@ -266,11 +268,11 @@ class Client:
         self._in_line = "" if cleaned.endswith("\n") else kind
 
     def _end_line(self, *, always: bool = False) -> None:
-        """What comes next begins a line. In a pipe a message stays as it was said, but for its end."""
+        """What comes next begins a line. In a pipe of its own a message stays as it was said, but for its end."""
         kind, self._in_line = self._in_line, ""
         if kind == "thought":
             self.console.err("\n")
-        elif kind == "answer" and (always or self.console.screen):
+        elif kind == "answer" and (always or self._shares_lines):
             self.console.out("\n")
         elif kind:
             self._in_line = kind
@@ -351,3 +353,11 @@ class Client:
 def _of_kind(options: Sequence[wire.PermissionOption], kinds: Sequence[str]) -> wire.PermissionOption | None:
     """The first option of the first of these kinds that there is."""
     return next((option for kind in kinds for option in options if option.kind == kind), None)
+
+
+def _is_one_place() -> bool:
+    """Whether standard output and standard error go to the same place (`2>&1`)."""
+    try:
+        return os.path.samestat(os.fstat(1), os.fstat(2))
+    except OSError:
+        return False
