@@ -47,8 +47,9 @@ class Given(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def shown(question: Question) -> dict[str, Any]:
     """A question as it is shown to programs; what is empty is left out."""
     document: dict[str, Any] = msgspec.json.decode(to_json(question))
-    # A moment of this process's own clock says nothing to another.
-    document.pop("since")
+    # A moment of this process's own clock says nothing to another, and until when it may be answered is said beside it.
+    for ours in ("since", "seconds"):
+        document.pop(ours)
     return {name: value for name, value in document.items() if value not in ("", None, [])}
 
 

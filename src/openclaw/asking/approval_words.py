@@ -15,19 +15,25 @@ from openclaw.tool import ToolFacts
 # As much as a person says with a no.
 _LONGEST_NOTE = 500
 # Why somebody is asked about what they ordered.
-_TYPED = "Asked because typing a call is no yes to what it changes: this shows it whole. --yes says it beforehand."
+_TYPED = " Typing a call is no yes to what it changes: this shows it whole, and --yes says it beforehand."
+_BY_PANEL = "It comes from the app that this server shows, not from the model."
 
 
-def question_about(call_id: str, case: Case, verdict: Verdict, *, typed: bool = False) -> Question:
-    """The question about a call, with all there is to know of it. `typed`: the person ordered it by name."""
+def question_about(
+    call_id: str, case: Case, verdict: Verdict, *, typed: bool = False, by_panel: bool = False
+) -> Question:
+    """The question about a call, with all there is to know of it. `typed`: the person ordered it by name; `by_panel`: the server's own
+    panel did."""
     tool, facts = case.tool, case.facts
     offered = offers(case, verdict)
-    title = facts.name if facts is not None else tool.name
+    skill = facts.skill if facts is not None else ""
+    title = skill or (facts.name if facts is not None else tool.name)
     who = tool.origin or "The agent"
-    reasons = (f"Asked because {verdict}.", *((_TYPED,) if typed else ()))
+    wish = f"{who} wants to call {title}" if tool.origin else f"{who} wants to use {title}"
+    reasons = (f"Asked because {verdict}.{_TYPED if typed else ''}", *((_BY_PANEL,) if by_panel else ()))
     return Question(
         "approval",
-        f"{who} wants to call {title}" if tool.origin else f"{who} wants to use {title}",
+        f"The agent wants to use the skill {title}, which {who} offers" if skill else wish,
         call=call_id,
         options=tuple(offer.id for offer in offered),
         approval=AskedCall(
@@ -41,6 +47,7 @@ def question_about(call_id: str, case: Case, verdict: Verdict, *, typed: bool = 
             origins=case.origins,
             claims=_claims(facts),
             offers=offered,
+            skill=skill,
         ),
     )
 

@@ -22,7 +22,7 @@ import msgspec
 
 from openclaw.asking.approval_words import nobody, question_about, refusal, told
 from openclaw.content import to_sorted_json
-from openclaw.conversation import Conversation, Declined
+from openclaw.conversation import PANEL, Conversation, Declined
 from openclaw.errors import StoreError
 from openclaw.event_hub import EventHub
 from openclaw.grant import Grant
@@ -312,7 +312,13 @@ class Approver:
             return "the person declined the calls before it."
         began = self._clock()
         answer = await conversation.asker.ask(
-            question_about(call.request.id, case, verdict, typed=conversation.surface == "call")
+            question_about(
+                call.request.id,
+                case,
+                verdict,
+                typed=conversation.surface == "call",
+                by_panel=conversation.surface == PANEL,
+            )
         )
         waited = self._clock() - began
         option = answer.content.get("option") if answer.is_yes else None

@@ -6,12 +6,13 @@ nobody is, or nobody answers, it is `cancel`. Never fetches an address. What a p
 model or transcript has a word of it.
 """
 
-import asyncio
 import logging
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
+
+import msgspec
 
 from openclaw.asking.forms import Form, FormError, read_form
 from openclaw.config.servers import ServerSpec
@@ -52,7 +53,8 @@ class _AskedCall:
 
 
 class Elicitation:
-    """The questions of all servers of a process. `timeout` gives the seconds that a question may wait, by the config of now."""
+    """The questions of all servers of a process. `timeout` gives the seconds that a question may wait once it is
+    shown, by the config of now; that they are kept is the asker's part."""
 
     def __init__(self, timeout: Callable[[], float], *, clock: Callable[[], float] = time.monotonic) -> None:
         self._timeout = timeout
@@ -146,13 +148,9 @@ class Elicitation:
         return found
 
     async def _put(self, question: Question, invocation: Invocation) -> Answer:
-        try:
-            async with asyncio.timeout(self._timeout()) as limit:
-                answer = await invocation.conversation.asker.ask(question)
-        except TimeoutError:
-            if not limit.expired():
-                raise
-            answer = Answer("cancel", why="expired")
+        # Its time begins when it is shown: the questions before it in its session may take theirs.
+        asked = msgspec.structs.replace(question, seconds=self._timeout())
+        answer = await invocation.conversation.asker.ask(asked)
         if answer.why == "expired":
             self._call(invocation).expired()
         return answer

@@ -12,14 +12,26 @@ import msgspec
 
 from openclaw.asking.answers import shown
 from openclaw.conversation import Answer, Question, QuestionKind
+from openclaw.errors import UsageError
 from openclaw.log import iso_time, one_line
 
 _ID_BYTES = 16
 _LONGEST_OPTION = 200
+_LONGEST_WORD = 40
 EXPIRED = Answer("cancel", why="expired")
 
 # What may be answered from elsewhere: a sign-in needs the person's own browser.
 ANSWERABLE: tuple[QuestionKind, ...] = ("approval", "form", "url")
+
+
+def answerable_kinds(text: str) -> frozenset[str]:
+    """The kinds in a text such as `approval,form`, as whoever will answer such questions names them. Raises UsageError."""
+    kinds = frozenset(word for part in text.split(",") if (word := part.strip()))
+    if unknown := kinds.difference(ANSWERABLE):
+        shown = one_line(min(unknown), _LONGEST_WORD)
+        raise UsageError(f"{shown!r} is no kind of question.", hint=f"Use {', '.join(ANSWERABLE)}.")
+    return kinds
+
 
 State = Literal["pending", "accepted", "declined", "cancelled", "expired", "withdrawn"]
 _STATES: dict[str, State] = {"accept": "accepted", "decline": "declined", "cancel": "cancelled"}

@@ -19,7 +19,7 @@ import msgspec
 
 from openclaw.asking.answers import Given, answer_to, digest_of
 from openclaw.asking.open_question import ANSWERABLE, EXPIRED, OpenQuestion, QuestionChanged
-from openclaw.conversation import Answer, Asker, Conversation, Question, QuestionKind
+from openclaw.conversation import QUESTION_KINDS, Answer, Asker, Conversation, Question, QuestionKind
 from openclaw.errors import UsageError
 from openclaw.event_hub import Event, EventHub
 from openclaw.log import one_line, short_hash
@@ -42,7 +42,6 @@ _LEAVING = 1.0
 # The fewest characters of an id that a person may type instead of all of it.
 _SHORTEST_ID = 6
 _LONGEST_TEXT = 200
-_KINDS: tuple[QuestionKind, ...] = (*ANSWERABLE, "sign-in")
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -227,8 +226,7 @@ class Questions:
             return _WITHDRAWN
         self._open[one.id] = one
         if one.is_answerable:
-            limits = self._limits(question.agent)
-            one.limit(limits.watched if surface is None else limits.shown, self._clock())
+            one.limit(self._seconds(question, is_shown=surface is not None), self._clock())
         self._tell("question", one, one.changed(None, 0.0))
         try:
             if surface is not None:
@@ -241,6 +239,13 @@ class Questions:
             if (shown := one.surface) is not None:
                 shown.cancel()
                 await asyncio.wait([shown], timeout=_LEAVING)
+
+    def _seconds(self, question: Question, *, is_shown: bool) -> float:
+        """How long a question may wait: `is_shown` where it was asked, or to watchers alone."""
+        if question.seconds is not None:
+            return question.seconds
+        limits = self._limits(question.agent)
+        return limits.shown if is_shown else limits.watched
 
     def _heard(self, one: OpenQuestion, task: "asyncio.Task[Answer]", surface: Asker, by: str) -> None:
         """What a surface says to a question it showed. When it says nothing, watchers may still."""
@@ -256,7 +261,7 @@ class Questions:
         if answer.action != "cancel":
             one.settle(msgspec.structs.replace(answer, by=answer.by or by, why=""))
         elif one.is_answerable and self.is_watched(question.kind, question.session):
-            one.limit(self._limits(question.agent).watched, self._clock())
+            one.limit(self._seconds(question, is_shown=False), self._clock())
         elif answer.why == "" and surface.can(question.kind):
             # Somebody is there, and left it open.
             one.settle(Answer("cancel", by=answer.by or by))
@@ -304,7 +309,7 @@ class _ConversationAsker:
         self._by = "client" if conversation.surface in ("order", "acp") else "terminal"
         # Made with the first question: most calls ask none.
         self._line: _Line | None = None
-        self._shows = tuple(kind for kind in _KINDS if self._surface.can(kind))
+        self._shows = tuple(kind for kind in QUESTION_KINDS if self._surface.can(kind))
         self._asked = 0
         self._expired = 0
 

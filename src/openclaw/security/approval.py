@@ -9,7 +9,7 @@
     6  foreign text was read, and it runs a program, or sends data to a host that nobody named        asked (refused: mode or taint "deny")
     7  foreign text was read, and it changes something with a value from there that no pattern covers asked (refused: mode or taint "deny")
     8  an `allow` pattern, the server's `approval: "allow"`, a grant                                  runs
-    9  mode `off`, or mode `writes` and it only reads                                                 runs
+    9  mode `off`, or mode `writes` and it only reads, and is no skill of a server                    runs
     10 mode `deny`                                                                                    refused
     11 otherwise                                                                                      asked
 
@@ -154,8 +154,10 @@ def fallen_back(case: Case, verdict: Verdict) -> Verdict:
     if verdict.action != "ask":
         return verdict
     fallback = case.rules.fallback_at(case.surface)
-    # What a rule asks about was meant to be asked about: only the mode's own question is for the one who ordered the call.
-    if not verdict.is_fixed and (fallback == "allow" or (fallback == "untainted" and verdict.step == 11)):
+    # What a rule asks about was meant to be asked about: only the mode's own question is for the one who ordered the call. Nobody orders
+    # a skill: it is the model that wants it, and a server that gives it words to act by.
+    is_ordered = verdict.step == 11 and not _is_skill(case)
+    if not verdict.is_fixed and (fallback == "allow" or (fallback == "untainted" and is_ordered)):
         return msgspec.structs.replace(
             verdict,
             action="run",
@@ -272,12 +274,18 @@ def _by_mode(case: Case) -> Verdict:
     mode, where = case.rules.mode, f'{case.rules.place("mode")} "{case.rules.mode}"'
     if mode == "off":
         return Verdict("run", 9, "nothing asks", where, depends_on_call=_depends(case))
-    if mode == "writes" and case.risk.only_reads:
+    if mode == "writes" and case.risk.only_reads and not _is_skill(case):
         return Verdict("run", 9, "it only reads", where, depends_on_call=_depends(case))
     if mode == "deny":
         return Verdict("refuse", 10, "no rule allows it", where)
     told = "it changes things and no rule allows it" if not case.risk.only_reads else "no rule allows it"
+    if _is_skill(case):
+        told = "a model acts by what a skill says, and nobody allowed this one as it is now"
     return Verdict("ask", 11, told, where)
+
+
+def _is_skill(case: Case) -> bool:
+    return case.facts is not None and bool(case.facts.skill)
 
 
 def _depends(case: Case) -> bool:

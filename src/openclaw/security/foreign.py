@@ -52,6 +52,7 @@ _SOURCES = {
     "mcp": "server",
     "plugin": "plugin",
     "web": "the page at",
+    "program": "the program",
     "file": "the kept result",
     "code": "code that had read text of",
 }

@@ -73,6 +73,13 @@ def _offered(case: Case, verdict: Verdict) -> list[tuple[Offer, Suggestion]]:
     if verdict.step == 5 or not may_last or (case.tool.kind == "mcp" and case.facts is None):
         return [once]
     found = [once]
+    if case.facts is not None and case.facts.skill:
+        # Whichever of its files is read: a yes is to all of them, as they are now.
+        found.append(
+            (Offer("session", "s", "in this conversation, until one of its files changes", "session"), nothing)
+        )
+        found.append((Offer("always", "a", "always, until one of its files changes", "always"), nothing))
+        return found
     pattern = suggest(case.tool, case.arguments, case.paths)
     if verdict.step == 6:
         hosts = new_hosts(case)

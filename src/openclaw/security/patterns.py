@@ -167,7 +167,7 @@ def has_inline_code(argv: Sequence[Any]) -> bool:
     """
     words = [str(word) for word in argv]
     for index, word in enumerate(words):
-        program = _program(word)
+        program = program_of(word)
         if program in _ALWAYS_INLINE:
             return True
         options = _INLINE.get(program) or _INLINE.get(_VERSION.sub("", program))
@@ -176,7 +176,7 @@ def has_inline_code(argv: Sequence[Any]) -> bool:
     return False
 
 
-def _program(word: str) -> str:
+def program_of(word: str) -> str:
     return re.split(r"[/\\]", word)[-1].casefold().removesuffix(".exe")
 
 
@@ -205,9 +205,9 @@ def _is_argv(wanted: tuple[str, ...], value: Sequence[Any]) -> bool:
 def _may_be_argv(wanted: tuple[str, ...], value: Sequence[Any]) -> bool:
     """Also a program that is given with its folder, and one behind another (`env`, `sudo`)."""
     words = [str(word) for word in value]
-    by_name = (_program(wanted[0]), *wanted[1:])
+    by_name = (program_of(wanted[0]), *wanted[1:])
     return any(
-        _is_argv(wanted, words[start:]) or _is_argv(by_name, [_program(words[start]), *words[start + 1 :]])
+        _is_argv(wanted, words[start:]) or _is_argv(by_name, [program_of(words[start]), *words[start + 1 :]])
         for start in range(len(words))
     )
 

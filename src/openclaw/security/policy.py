@@ -13,7 +13,7 @@ import msgspec
 
 from openclaw.config.agents import ToolLayer
 from openclaw.errors import Problem
-from openclaw.tool import SEARCH_TOOLS, Absence, Kind, Tool
+from openclaw.tool import SEARCH_TOOLS, SKILL_READ, Absence, Kind, Tool
 from openclaw.wildcard import matches
 
 # What several names are short for. A tool of a server or a plugin never belongs to a group of native ones, whatever it calls itself. Every
@@ -176,12 +176,14 @@ class Policy:
         for layer in self._layers:
             if (pattern := layer.deny.match(tool)) is not None:
                 return Decision(False, f'deny "{pattern}"', layer.written.place("deny"))
+        if tool.kind == "native" and tool.name == SKILL_READ:
+            return Decision(True, "it reads nothing but skills that may be used")
         granted: Decision | None = None
         if tool.kind == "native" and tool.name in _NEEDS_GRANT:
             granted = next((grant for layer in self._layers if (grant := layer.grant(tool.name))), None)
             if granted is None:
                 return Decision(
-                    False, f"{tool.name} is off until allow names it or the profile is {_granting(tool.name)}"
+                    False, f"{tool.name} is off until tools.allow names it or the profile is {_granting(tool.name)}"
                 )
         told: Decision | None = None
         for layer in self._layers:
@@ -285,7 +287,7 @@ class NamePatterns:
 
 _GROUPS = frozenset({*_NATIVE_GROUPS, *_KIND_GROUPS})
 # What a rule may name besides tools; one of them is for a tool that comes.
-OTHER_NAMES = _GROUPS | frozenset(_ALIASES) | _NATIVE_GROUPS["group:web"]
+OTHER_NAMES = _GROUPS | frozenset({*_ALIASES, SKILL_READ}) | _NATIVE_GROUPS["group:web"]
 
 
 def _granting(name: str) -> str:

@@ -66,7 +66,7 @@ def kind_of_risk(tool: Tool, facts: ToolFacts | None, *, reads: bool) -> Risk:
             return EXEC
         # Code reaches nothing but tools, and each call of one is judged by itself.
         return READ if tool.read_only or tool.name == RUN_CODE else WRITE
-    if tool.read_only or reads:
+    if tool.read_only or reads or (facts is not None and facts.skill):
         return READ
     if facts is not None and facts.trusts_annotations and facts.read_only:
         return READ
@@ -76,6 +76,9 @@ def kind_of_risk(tool: Tool, facts: ToolFacts | None, *, reads: bool) -> Risk:
 def risk_of(tool: Tool, facts: ToolFacts | None, arguments: Mapping[str, Any], *, reads: bool) -> Risk:
     """The class of one call. `reads`: a person confirmed that the tool only reads."""
     risk = kind_of_risk(tool, facts, reads=reads)
+    if facts is not None and facts.skill:
+        # Its arguments are names of the server's own list, and are asked of no other.
+        return risk
     # What our own tools for a server's resources are given is a name at that server, not a place, unless it is an address of the web.
     is_utility = tool.kind == "mcp" and tool.read_only
     hosts = frozenset(web_hosts(arguments)) if is_utility else hosts_of(arguments)

@@ -19,6 +19,7 @@ import errno
 import os
 import secrets
 import stat
+import sys
 import unicodedata
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -58,6 +59,12 @@ class Opened(msgspec.Struct, frozen=True):
     size: int
     shown: str
     kept: bool
+
+    def head(self, size: int) -> bytes:
+        """Its first bytes. It stands at its beginning afterwards."""
+        data = os.read(self.descriptor, size)
+        os.lseek(self.descriptor, 0, os.SEEK_SET)
+        return data
 
 
 class Fence(msgspec.Struct, frozen=True):
@@ -149,6 +156,8 @@ class Fence(msgspec.Struct, frozen=True):
 
     @contextmanager
     def _walked(self, root: str, parts: tuple[str, ...], *, create: bool) -> Iterator[int]:
+        if sys.platform == "win32":
+            raise not_on_windows()
         refused = self.identities()
         descriptor = os.open(root, _DIRECTORY)
         try:
@@ -178,6 +187,11 @@ class Fence(msgspec.Struct, frozen=True):
         if (status.st_dev, status.st_ino) in self.identities():
             raise _refused(place.shown)
         return status
+
+
+def not_on_windows() -> PathError:
+    """Without directory descriptors nobody could promise that what was checked is what is opened."""
+    return PathError("The file tools do not work on Windows yet.", hint="Connect an MCP server that has files.")
 
 
 def show(path: str) -> str:
@@ -235,7 +249,7 @@ def _replace(parent: int, name: str, data: bytes, mode: int | None) -> None:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
             file.flush()
-            if mode is not None:
+            if sys.platform != "win32" and mode is not None:
                 os.fchmod(file.fileno(), mode)
             os.fsync(file.fileno())
         os.replace(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)

@@ -6,19 +6,21 @@ no confinement is promised: a program reads and writes what its user may.
 """
 
 import signal
+import sys
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from openclaw.content import Text
 from openclaw.conversation import Editor
 from openclaw.process.environment import child_environment
 from openclaw.process.run import Finished, run
 from openclaw.redact import mask
 from openclaw.security.external import clean_terminal
+from openclaw.security.network_programs import network_program
 from openclaw.tool import ToolResult
 from openclaw.tools import through_editor
 from openclaw.tools.files import RESULT_CHARS
+from openclaw.tools.program_output import program_result
 
 # Builds and test suites fit; what runs longer should say so.
 DEFAULT_SECONDS = 120.0
@@ -50,7 +52,10 @@ async def execute(
     of those, with that one's environment and the variables of the skill.
     """
     command: list[str] = arguments["command"]
+    network = network_program(command, shell=arguments.get("shell", False))
     if arguments.get("shell", False):
+        if sys.platform == "win32":
+            return ToolResult.error("There is no shell for this on Windows: give the program and its arguments.")
         if len(command) != 1:
             return ToolResult.error("With shell, command has to be a single item: the whole command line.")
         command = [_SHELL, "-c", command[0]]
@@ -61,7 +66,7 @@ async def execute(
     child = child_environment(given, parent=environ)
     if editor is not None:
         own = {name: value for name, value in (given or {}).items() if name not in child.refused}
-        ran = await through_editor.run(editor, command, env=own, cwd=cwd, timeout=timeout, call=call)
+        ran = await through_editor.run(editor, command, env=own, cwd=cwd, timeout=timeout, call=call, network=network)
         if ran is not None:
             return ran
     finished = await run(
@@ -74,9 +79,9 @@ async def execute(
     )
     failed = finished.timed_out or finished.returncode != 0
     withheld = f"[Not given, as they change which code runs: {', '.join(child.refused)}.]" if child.refused else ""
-    text = "\n".join(part for part in (mask(_output(finished)), _ending(finished, timeout), withheld) if part)
     details = {"exitCode": finished.returncode, "timedOut": finished.timed_out}
-    return ToolResult((Text(text),), is_error=failed, details=details)
+    endings = (_ending(finished, timeout), withheld)
+    return program_result(mask(_output(finished)), endings, network=network, is_error=failed, details=details)
 
 
 def _output(finished: Finished) -> str:

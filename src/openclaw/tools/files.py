@@ -53,10 +53,10 @@ class Reading(msgspec.Struct, frozen=True):
 def read(fence: Fence, workspace: Path, path: str, *, offset: int = 1, limit: int = READ_LINES) -> Reading:
     """The lines `offset` to `offset + limit - 1` of a text file, an image as an image, or one sentence about anything else."""
     with fence.file(path, workspace) as opened:
-        head = os.pread(opened.descriptor, HEAD_BYTES, 0)
+        head = opened.head(HEAD_BYTES)
         kind = sniff(head)
         if kind in PICTURES and opened.size <= IMAGE_BYTES:
-            data = os.pread(opened.descriptor, IMAGE_BYTES, 0)
+            data = opened.head(IMAGE_BYTES)
             return Reading((Text(f"{opened.shown} ({kind}, {len(data):,} bytes)"), Image(data, kind)), opened.kept)
         encoding = _encoding(head)
         if encoding is None or kind in _BINARY_TYPES:
@@ -174,7 +174,7 @@ def is_text(fence: Fence, workspace: Path, path: str) -> bool | None:
     if not os.path.lexists(place.real):
         return None
     with fence.file(path, workspace) as opened:
-        head = os.pread(opened.descriptor, HEAD_BYTES, 0)
+        head = opened.head(HEAD_BYTES)
         return not opened.kept and _encoding(head) == "utf-8-sig" and sniff(head) not in _BINARY_TYPES
 
 

@@ -19,7 +19,7 @@ from openclaw.process.run import run
 from openclaw.security.external import clean_terminal, frame
 from openclaw.tool import ToolResult
 from openclaw.tools import search
-from openclaw.tools.confine import Fence, Identity, Place, show
+from openclaw.tools.confine import Fence, Identity, Place, not_on_windows, show
 
 # The search gives up by itself after this many seconds, between two files.
 SEARCH_SECONDS = 15.0
@@ -95,6 +95,8 @@ async def grep(
 
 
 def _located(fence: Fence, workspace: Path, path: str) -> tuple[Place, list[Identity]]:
+    if sys.platform == "win32":
+        raise not_on_windows()
     place = fence.locate(path, workspace)
     if not os.path.lexists(place.real):
         raise PathError(f"{place.shown} does not exist.")

@@ -104,6 +104,8 @@ class Invoke:
 
     async def __call__(self, tool: Tool, call: ToolCall, invocation: Invocation) -> ToolResult:
         """Call `tool`. Raises CancelledError when the caller is cancelled, and nothing else."""
+        if tool.narrowed is not None:
+            tool = tool.narrowed(call.arguments)
         return (await self._first(Call(tool, call, invocation, AuditEntry(call, invocation, tool)))).result
 
     def unknown(
@@ -118,9 +120,13 @@ class Invoke:
 
 
 def audited(step: Step, audit: Audit, clock: Callable[[], float]) -> Step:
-    """Note how the call ended, and how long it took in all."""
+    """Note how the call ended, and how long it took without the time of a person who was asked."""
 
     async def make(call: Call) -> CallEnd:
+        asker = call.invocation.conversation.asker
+        if not isinstance(asker, PausingAsker | Nobody):
+            asker = PausingAsker(asker, clock=clock)
+            call = _asked_by(asker, call)
         started = clock()
         end: CallEnd | None = None
         try:
@@ -130,7 +136,7 @@ def audited(step: Step, audit: Audit, clock: Callable[[], float]) -> Step:
             outcome: Outcome = "cancelled" if end is None else end.outcome
             # What a refusal says is ours, not something the call brought.
             size = None if end is None or outcome in ("refused", "invalid") else _size(end.result)
-            seconds = clock() - started
+            seconds = clock() - started - (asker.waited if isinstance(asker, PausingAsker) else 0.0)
             audit.ended(call.entry, outcome, seconds, result_bytes=size)
             if _log.isEnabledFor(logging.DEBUG):
                 agent = call.invocation.agent
@@ -279,7 +285,11 @@ def _pausing(call: Call, limit: asyncio.Timeout) -> Call:
         with time.waiting():
             yield
 
-    conversation = msgspec.structs.replace(conversation, asker=PausingAsker(conversation.asker, pause))
+    return _asked_by(PausingAsker(conversation.asker, pause), call)
+
+
+def _asked_by(asker: PausingAsker, call: Call) -> Call:
+    conversation = msgspec.structs.replace(call.invocation.conversation, asker=asker)
     return msgspec.structs.replace(call, invocation=msgspec.structs.replace(call.invocation, conversation=conversation))
 
 

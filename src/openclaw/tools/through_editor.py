@@ -17,6 +17,7 @@ from openclaw.tool import ToolResult
 from openclaw.tools import files
 from openclaw.tools.confine import Fence, Place
 from openclaw.tools.files import EDIT_BYTES, RESULT_CHARS, Change, edited, window_of, wrote
+from openclaw.tools.program_output import program_result
 
 
 async def read(
@@ -68,15 +69,24 @@ def _writable(fence: Fence, workspace: Path, path: str) -> Place:
 
 
 async def run(
-    editor: Editor, command: Sequence[str], *, env: Mapping[str, str], cwd: Path, timeout: float, call: str
+    editor: Editor,
+    command: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    cwd: Path,
+    timeout: float,
+    call: str,
+    network: str = "",
 ) -> ToolResult | None:
-    """Run a program in a terminal of the editor; None when it has to be run here."""
+    """Run a program in a terminal of the editor; None when it has to be run here. `network`: what it prints comes from there, by this
+    program."""
     ran = await editor.run(command, env=env, cwd=str(cwd), timeout=timeout, most_bytes=RESULT_CHARS, call=call)
     if ran is None:
         return None
-    text = "\n".join(part for part in (mask(clean_terminal(ran.output)).rstrip("\n"), _ending(ran, timeout)) if part)
+    output = mask(clean_terminal(ran.output)).rstrip("\n")
     details = {"exitCode": ran.code, "timedOut": ran.timed_out, "terminal": ran.place}
-    return ToolResult((Text(text),), is_error=ran.timed_out or ran.code != 0, details=details)
+    failed = ran.timed_out or ran.code != 0
+    return program_result(output, [_ending(ran, timeout)], network=network, is_error=failed, details=details)
 
 
 def _ending(ran: Ran, timeout: float) -> str:

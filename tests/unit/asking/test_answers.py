@@ -87,9 +87,9 @@ def test_the_digest_is_that_of_everything_shown_and_of_nothing_else() -> None:
     def other(**changes: Any) -> str:
         return digest_of(Question(**{name: getattr(APPROVAL, name) for name in APPROVAL.__struct_fields__} | changes))
 
-    assert other(since=4.0) == digest_of(APPROVAL)
+    assert other(since=4.0, seconds=5.0) == digest_of(APPROVAL)
     changed = AskedCall(
         "files__write", "write", "files", {"path": "/notes/b", "content": "x"}, ("write",), offers=OFFERS
     )
     assert len({digest_of(APPROVAL), other(approval=changed), other(agent="b"), other(text=Framed("x"))}) == 4
-    assert shown(Question("approval", "Go on?")) == {"kind": "approval", "text": "Go on?"}
+    assert shown(Question("approval", "Go on?", seconds=5.0)) == {"kind": "approval", "text": "Go on?"}

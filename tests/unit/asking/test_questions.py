@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from openclaw.asking.answers import Given, UnfitAnswerError
 from openclaw.asking.open_question import OpenQuestion, QuestionChanged
@@ -188,6 +189,23 @@ async def test_a_question_left_unanswered_expires_and_is_taken_away() -> None:
     register, screen = Register(Limits(0.01, 60.0)), Screen()
     assert await register.asker(screen).ask(MAY_IT) == Answer("cancel", why="expired")
     assert (screen.withdrawn, register.told[-1].state) == (1, "expired")
+
+
+async def test_a_time_of_its_own_begins_when_the_question_is_shown_and_not_in_the_line() -> None:
+    register, screen = Register(), Screen()
+    asker = register.asker(screen)
+    first, second = (structs.replace(MAY_IT, seconds=seconds) for seconds in (0.02, 0.01))
+    answers = await asyncio.gather(asker.ask(first), asker.ask(second))
+    # The second waited longer than its own time before anybody could see it.
+    assert (list(answers), screen.shown.qsize()) == ([Answer("cancel", why="expired")] * 2, 2)
+
+
+async def test_a_time_of_its_own_holds_also_where_only_watchers_see_the_question() -> None:
+    register = Register()
+    with register.questions.watch(["approval"]):
+        async with asked(register.asker().ask(structs.replace(MAY_IT, seconds=7.0))):
+            one = await register.next()
+            assert one.expires - one.asked == 7.0
 
 
 async def test_when_nobody_looks_the_rest_is_not_waited_for() -> None:

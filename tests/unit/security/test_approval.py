@@ -303,3 +303,32 @@ def test_neither_foreign_text_nor_a_place_of_ours_loosens_mode_deny() -> None:
     assert row(decide(case(rules=strict, sources=["mcp:web"], origins={"to": "mcp:web"}))) == ("refuse", 7)
     assert row(decide(case(EXEC, {"command": ["ls"]}, rules=strict, sources=["mcp:web"]))) == ("refuse", 6)
     assert row(decide(case(rules=strict, names_own=True))) == ("refuse", 5)
+
+
+SKILL = ToolFacts("server-1", "skill://refunds/SKILL.md", "digest-1", skill="mail:refunds")
+OF_SKILL = {"tool": "skill://refunds/SKILL.md"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "answer", "alone"),
+    [
+        ({}, ("ask", 11), "refuse"),
+        ({"rules": rules(mode="always")}, ("ask", 11), "refuse"),
+        ({"rules": rules(mode="deny")}, ("refuse", 10), "refuse"),
+        ({"rules": rules(mode="off")}, ("run", 9), "run"),
+        ({"rules": rules(fallback={"default": "allow"})}, ("ask", 11), "run"),
+        ({"rules": rules(allow=["mail__skills_read"])}, ("run", 8), "run"),
+        ({"grants": [grant(**OF_SKILL)]}, ("run", 8), "run"),
+        ({"grants": [grant(**OF_SKILL, definition="digest-2")]}, ("ask", 11), "refuse"),
+        # Which of its files is read may stand in the skill itself: that is what it is for.
+        ({"grants": [grant(**OF_SKILL)], **FOREIGN}, ("run", 8), "run"),
+    ],
+)
+def test_a_skill_of_a_server_is_used_only_as_a_person_allowed_it(
+    fields: dict[str, Any], answer: tuple[str, int], alone: str
+) -> None:
+    asked = case(
+        tool("mail__skills_read", kind="mcp", origin="mail"), {"file": "https://x.example"}, facts=SKILL, **fields
+    )
+    verdict = decide(asked)
+    assert (row(verdict), fallen_back(asked, verdict).action) == (answer, alone)

@@ -120,7 +120,7 @@ def test_a_tool_of_a_server_is_in_no_native_group() -> None:
             [layer(profile="minimal", also_allow=("read",))],
             Decision(True, 'alsoAllow "read"', "tools.alsoAllow"),
         ),
-        (EXEC, [layer()], Decision(False, 'exec is off until allow names it or the profile is "coding"')),
+        (EXEC, [layer()], Decision(False, 'exec is off until tools.allow names it or the profile is "coding"')),
         (EXEC, [layer(also_allow=("bash",))], Decision(True, 'alsoAllow "bash"', "tools.alsoAllow")),
         (
             READ,

@@ -9,13 +9,15 @@ import pytest
 from msgspec.structs import replace
 
 from openclaw.content import Audio, File, Framed, Image, Text, ToolCall
-from openclaw.conversation import Conversation
+from openclaw.conversation import Answer, Conversation, Question
 from openclaw.errors import PathError
 from openclaw.security.audit import AuditEntry
 from openclaw.security.policy import Decision, Named
+from openclaw.standstill import paused
 from openclaw.tool import Absence, Invocation, Kind, OwnWords, Tool, ToolResult, parameters
 from openclaw.tools.invoke import Approve, Call, CallEnd, Invoke, Step, Trace
 from openclaw.tools.running import RunningCalls
+from parts.person import Person
 from parts.stage import ALLOWED, invoking, refused
 
 SCHEMA = {"type": "object", "properties": {"count": {"type": "integer"}}, "required": ["count"]}
@@ -53,7 +55,7 @@ class InvokeParts:
     def ended(self, entry: AuditEntry, outcome: str, seconds: float, *, result_bytes: int | None = None) -> None:
         self.lines.append((entry.call, entry.invocation, entry.tool, outcome, seconds, result_bytes))
 
-    async def invoke(self, tool: Tool, call: ToolCall = CALL) -> ToolResult:
+    async def invoke(self, tool: Tool, call: ToolCall = CALL, invocation: Invocation = HERE) -> ToolResult:
         invoke = Invoke(
             policy_decide=lambda tool, agent: refused(self.refusal) if self.refusal else ALLOWED,
             audit=self,
@@ -62,7 +64,7 @@ class InvokeParts:
             approve=self.approve,
             trace=self.trace,
         )
-        return await invoke(tool, call, HERE)
+        return await invoke(tool, call, invocation)
 
 
 async def fine(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
@@ -294,6 +296,32 @@ async def test_a_call_is_approved_after_policy_and_arguments_and_before_its_time
 
     assert await made.invoke(tool) == OK
     assert (made.asks, happened) == ([(CALL, HERE, tool, ALLOWED)], ["approve c of s", "run"])
+
+
+async def test_the_trail_has_the_seconds_of_a_call_without_those_of_a_person_who_was_asked() -> None:
+    made = InvokeParts()
+
+    def says(question: Question) -> Answer:
+        made.now += 1_000.0
+        return Answer("accept")
+
+    async def approve(call: Call) -> str | None:
+        # In line before, and then for the answer.
+        async with paused(call.invocation.conversation.asker):
+            await call.invocation.conversation.asker.ask(Question("approval"))
+        return None
+
+    async def asking(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
+        await invocation.conversation.asker.ask(Question("form"))
+        made.now += 20.0
+        return OK
+
+    made.approve = approve
+    person = Conversation("main", "s", asker=Person(says))
+    assert await made.invoke(probe(asking), invocation=Invocation(person, "c")) == OK
+    ((*_, outcome, seconds, _),) = made.lines
+    # The clock moves on by a second at each of a few looks.
+    assert (outcome, 20.0 < seconds < 40.0) == ("ok", True)
 
 
 async def test_a_call_that_nobody_approves_does_not_run() -> None:

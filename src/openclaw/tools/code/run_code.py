@@ -22,13 +22,11 @@ from openclaw.security.external import frame
 from openclaw.security.unframe import without_frames
 from openclaw.tool import RUN_CODE, Absence, InnerCalls, Invocation, OwnWords, Tool, ToolResult, parameters
 from openclaw.tools.code.sandbox import ANSWER_BYTES, CallFailed, Ended, Limits, is_installed, opened
-from openclaw.tools.code.signature import is_name, signature_of
+from openclaw.tools.code.signature import WRAPPER, is_name, signature_of
 
 # Characters of one program.
 MOST_CODE = 65_536
 SETTING = "tools.codeMode.enabled"
-# What servers wrap a value in that is no object: structured content has to be one.
-_WRAPPER = "result"
 
 _ABOUT = (
     "Run a short Python program that calls your tools: for many calls, or when you need only a part of long answers. "
@@ -133,8 +131,8 @@ async def _value(result: ToolResult) -> bytes:
             return bytes(structure)
         structure = msgspec.json.decode(structure)
     if structure is not None:
-        is_wrapped = isinstance(structure, Mapping) and structure.keys() == {_WRAPPER}
-        return to_json(structure[_WRAPPER] if is_wrapped else structure)
+        is_wrapped = isinstance(structure, Mapping) and structure.keys() == {WRAPPER}
+        return to_json(structure[WRAPPER] if is_wrapped else structure)
     text = await _whole_text(result)
     if text.lstrip()[:1] in ("{", "["):
         try:

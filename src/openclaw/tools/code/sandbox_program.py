@@ -25,6 +25,9 @@ from typing import Any
 
 import pydantic_monty as monty
 
+# It has no such limits on memory and files.
+assert sys.platform != "win32"
+
 # Beyond the sandbox's own limit of time its worker is ended by force, which only arithmetic with endless numbers makes necessary.
 GRACE = 1.0
 # Of this process and of the worker, whatever the sandbox counts: address space, open files.

@@ -5,8 +5,10 @@ nothing else: whatever they say, what comes out is one function with an empty bo
 """
 
 import keyword
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+
+import msgspec
 
 from openclaw.security.external import clean_label, clean_text
 from openclaw.tool import Tool
@@ -20,33 +22,66 @@ LONGEST_DESCRIPTION = 1_000
 LONGEST_NOTE = 300
 LONGEST_CHOICE = 60
 
+# What servers wrap an answer in that is no object: structured content has to be one.
+WRAPPER = "result"
 _SCALARS = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 
 
 def signature_of(tool: Tool) -> str:
     """Lines of Python, whatever the tool says of itself. An argument that may be left out has `...` for a value."""
+    properties = _mapping(tool.schema.get("properties"))
+    notes = [*_lines(clean_text(tool.description, LONGEST_DESCRIPTION)), *_notes(properties, _ordered(tool.schema))]
+    return "\n".join([head_of(tool), *(f"    # {line}".rstrip() for line in notes), "    ..."])
+
+
+def head_of(tool: Tool) -> str:
+    """The first line of that, without what the tool says of itself and its arguments."""
     schema = tool.schema
     properties = _mapping(schema.get("properties"))
     required = [name for name in _names(schema.get("required")) if name in properties]
-    ordered = [*required, *(name for name in properties if name not in required)]
+    ordered = _ordered(schema)
     shown = ordered[:MOST_ARGUMENTS]
+    answer = _answer(tool)
     types = {name: _type(properties[name], schema) for name in shown}
     if is_name(tool.name) and all(map(is_name, ordered)):
         arguments = [f"{name}: {types[name]}" + ("" if name in required else " = ...") for name in shown]
         if len(shown) < len(ordered):
             arguments.append("**more: Any")
-        head = f"async def {tool.name}({', '.join(['*', *arguments]) if arguments else ''}) -> Any:"
         if arguments == ["**more: Any"]:
-            head = f"async def {tool.name}(**more: Any) -> Any:"
-    else:
-        # Python has no way to write some of these names.
-        fields = [
-            f"{_literal(name)}: {types[name] if name in required else f'NotRequired[{types[name]}]'}" for name in shown
-        ]
-        given = f'TypedDict("Arguments", {{{", ".join(fields)}}})'
-        head = f"async def call(name: Literal[{_literal(tool.name)}], arguments: {given}) -> Any:"
-    notes = [*_lines(clean_text(tool.description, LONGEST_DESCRIPTION)), *_notes(properties, shown)]
-    return "\n".join([head, *(f"    # {line}".rstrip() for line in notes), "    ..."])
+            return f"async def {tool.name}(**more: Any) -> {answer}:"
+        return f"async def {tool.name}({', '.join(['*', *arguments]) if arguments else ''}) -> {answer}:"
+    # Python has no way to write some of these names.
+    given = _fields("Arguments", {name: types[name] for name in shown}, required)
+    return f"async def call(name: Literal[{_literal(tool.name)}], arguments: {given}) -> {answer}:"
+
+
+def _ordered(schema: Mapping[str, Any]) -> list[str]:
+    """The names of all arguments, the required ones first."""
+    properties = _mapping(schema.get("properties"))
+    required = [name for name in _names(schema.get("required")) if name in properties]
+    return [*required, *(name for name in properties if name not in required)]
+
+
+def _answer(tool: Tool) -> str:
+    """What a call gives, as far as the tool says so: with one field, `result`, that is what code gets (`run_code.py`)."""
+    if tool.output is None:
+        return "Any"
+    try:
+        schema = _mapping(msgspec.json.decode(tool.output))
+    except (msgspec.MsgspecError, RecursionError):
+        return "Any"
+    properties = _mapping(schema.get("properties"))
+    if properties.keys() == {WRAPPER}:
+        return _type(properties[WRAPPER], schema)
+    if not properties:
+        return _type(schema, schema)
+    shown = _ordered(schema)[:MOST_ARGUMENTS]
+    return _fields("Answer", {name: _type(properties[name], schema) for name in shown}, _names(schema.get("required")))
+
+
+def _fields(name: str, types: Mapping[str, str], required: Sequence[str]) -> str:
+    fields = [f"{_literal(key)}: {one if key in required else f'NotRequired[{one}]'}" for key, one in types.items()]
+    return f'TypedDict("{name}", {{{", ".join(fields)}}})'
 
 
 def is_name(text: str) -> bool:
@@ -54,8 +89,8 @@ def is_name(text: str) -> bool:
     return text.isascii() and text.isidentifier() and not keyword.iskeyword(text) and not text.startswith("__")
 
 
-def _notes(properties: Mapping[str, Any], shown: list[str]) -> Iterator[str]:
-    for name in shown:
+def _notes(properties: Mapping[str, Any], named: list[str]) -> Iterator[str]:
+    for name in named[:MOST_ARGUMENTS]:
         said = _mapping(properties[name]).get("description")
         if isinstance(said, str) and (text := clean_label(said, LONGEST_NOTE)):
             yield from _lines(f"{clean_label(name, LONGEST_CHOICE)}: {text}")

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from openclaw.tool import Invocation, Tool, ToolResult, parameters
-from openclaw.tools.code.signature import signature_of
+from openclaw.tools.code.signature import head_of, signature_of
 
 
 async def nothing(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
@@ -48,6 +49,25 @@ def test_what_python_cannot_write_as_a_name_is_called_by_name() -> None:
         "TypedDict(\"Arguments\", {'class': int, 'from-date': NotRequired[str]})) -> Any:\n    ..."
     )
     assert signature_of(tool("noted", "")) == "async def noted() -> Any:\n    ..."
+
+
+OUTPUTS: list[tuple[Any, str]] = [
+    (None, "Any"),
+    ({"type": "object", "properties": {"result": {"type": "array", "items": {"type": "string"}}}}, "list[str]"),
+    (
+        {"type": "object", "properties": {"id": {"type": "integer"}, "url": {"type": "string"}}, "required": ["id"]},
+        "TypedDict(\"Answer\", {'id': int, 'url': NotRequired[str]})",
+    ),
+    ({"type": "object"}, "dict[str, Any]"),
+    ({"$ref": "#/$defs/a", "$defs": {"a": {"type": "boolean"}}}, "bool"),
+    ([], "Any"),
+]
+
+
+@pytest.mark.parametrize(("output", "written"), OUTPUTS)
+def test_a_tool_that_says_what_its_answers_are_says_so_in_python(output: Any, written: str) -> None:
+    given = None if output is None else parameters(output)
+    assert head_of(replace(tool("noted"), output=given)) == f"async def noted() -> {written}:"
 
 
 BREAK_OUTS = [
@@ -108,6 +128,7 @@ def test_no_word_of_a_server_breaks_out(words: str) -> None:
     ):
         judge(tool(words, words, **schema))
         judge(tool(about=words, **schema))
+        judge(replace(tool(words), output=parameters({"type": "object", **schema})))
 
 
 @given(name=anything, about=anything, key=anything, said=anything, choices=st.lists(anything | st.integers()))
