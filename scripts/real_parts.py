@@ -19,6 +19,8 @@ from pathlib import Path
 HERE = Path(__file__).parent.parent
 MANIFESTS = HERE / "requirements" / "real"
 FULL = HERE / "requirements" / "full"
+# What the npm packages of requirements/full are called beside its environments.
+NPM = "npm"
 # A registry that answers badly once usually answers well the next time.
 TRIES = 3
 # Written last: an environment without it was left half made.
@@ -45,6 +47,12 @@ def full_folder(lock: Path) -> Path:
     return cache_root() / f"{lock.stem}-{digest.hexdigest()[:16]}"
 
 
+def full_npm_folder() -> Path:
+    """Where the npm packages are that `make test-full` alone needs."""
+    digest = hashlib.sha256((FULL / "package.json").read_bytes())
+    return cache_root() / f"npm-{digest.hexdigest()[:16]}"
+
+
 class FailedPart(Exception):
     """A part that could not be installed; its text names it and says why."""
 
@@ -61,9 +69,9 @@ def attempt(what: str, command: list[str], cwd: Path) -> None:
     raise FailedPart("\n    ".join([f"{what} could not be installed:", *lines[-REASON_LINES:]]))
 
 
-def install_npm(folder: Path) -> list[FailedPart]:
+def install_npm(manifest: Path, folder: Path) -> list[FailedPart]:
     """All packages that are missing at once; where that fails, each alone. What could not be installed."""
-    wanted = json.loads((MANIFESTS / "package.json").read_text())["dependencies"]
+    wanted = json.loads(manifest.read_text())["dependencies"]
     # An alias is written npm:NAME@VERSION.
     missing = [
         f"{name}@{version}" for name, version in wanted.items() if installed(folder, name) != version.rpartition("@")[2]
@@ -100,6 +108,10 @@ def installed(folder: Path, name: str) -> str:
         return ""
 
 
+def install_full_npm() -> list[FailedPart]:
+    return install_npm(FULL / "package.json", full_npm_folder())
+
+
 def install_python(lock: Path, folder: Path) -> list[FailedPart]:
     """An environment records its own path, so it is made where it stays and marked when it is complete."""
     if (folder / COMPLETE).exists():
@@ -124,21 +136,23 @@ def main() -> None:
     final = cache_folder()
     if "--path" in sys.argv:
         names = sys.argv[sys.argv.index("--path") + 1 :]
-        print(full_folder(FULL / f"{names[0]}.lock") if names else final)
+        print(final if not names else full_npm_folder() if names[0] == NPM else full_folder(FULL / f"{names[0]}.lock"))
         return
     if "--only" in sys.argv:
-        lock = FULL / f"{sys.argv[sys.argv.index('--only') + 1]}.lock"
-        stop_at(install_python(lock, full_folder(lock)))
+        name = sys.argv[sys.argv.index("--only") + 1]
+        lock = FULL / f"{name}.lock"
+        stop_at(install_full_npm() if name == NPM else install_python(lock, full_folder(lock)))
         return
     # The folder stands under its name when everything has been tried once, so that who finds it need not wait.
     folder = final if final.is_dir() else final.with_name(f"{final.name}.building")
     folder.mkdir(parents=True, exist_ok=True)
-    failed = install_npm(folder / "npm")
+    failed = install_npm(MANIFESTS / "package.json", folder / "npm")
     for lock in sorted(MANIFESTS.glob("*.lock")):
         failed += install_python(lock, final.with_name(f"{final.name}-python") / lock.stem)
     if folder != final:
         os.replace(folder, final)
     if "--full" in sys.argv:
+        failed += install_full_npm()
         for lock in sorted(FULL.glob("*.lock")):
             failed += install_python(lock, full_folder(lock))
     stop_at(failed)

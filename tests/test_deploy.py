@@ -1,0 +1,111 @@
+"""What the gateway is deployed with: the image, compose, Kubernetes. Their schemas are `make lint`'s and `make check-deploy`'s."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from openclaw.config.load import load_config
+from openclaw.config.paths import Paths
+from openclaw.version import __version__
+
+ROOT = Path(__file__).parent.parent
+MANIFESTS = sorted((ROOT / "deploy" / "kubernetes").glob("*.yaml"))
+# The user of the image, and of the pod.
+USER = 10001
+PORT = 28789
+
+
+def instructions() -> list[tuple[str, str]]:
+    """The Dockerfile, an instruction a row."""
+    text = re.sub(r"^\s*#.*\n", "", (ROOT / "Dockerfile").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    rows = [line.partition(" ") for line in re.sub(r"\\\n\s*", "", text).splitlines() if line]
+    return [(word, rest) for word, _, rest in rows]
+
+
+def all_of(kind: str) -> list[str]:
+    return [rest for word, rest in instructions() if word == kind]
+
+
+def last_stage() -> list[tuple[str, str]]:
+    rows = instructions()
+    return rows[max(index for index, (word, _) in enumerate(rows) if word == "FROM") :]
+
+
+def manifests() -> list[dict[str, Any]]:
+    documents = (yaml.safe_load_all(file.read_text(encoding="utf-8")) for file in MANIFESTS)
+    return [one for file in documents for one in file if not one["apiVersion"].startswith("kustomize")]
+
+
+def of_kind(kind: str) -> dict[str, Any]:
+    (found,) = (one for one in manifests() if one["kind"] == kind)
+    return found
+
+
+def test_the_image_is_built_in_one_stage_and_run_in_another_by_a_user_without_rights() -> None:
+    assert len(all_of("FROM")) == 2
+    words = [word for word, _ in last_stage()]
+    assert words.index("USER") < words.index("ENTRYPOINT")
+    assert dict(last_stage())["USER"] == f"{USER}:{USER}"
+    assert dict(last_stage())["EXPOSE"] == str(PORT)
+    assert dict(last_stage())["HEALTHCHECK"].endswith('CMD ["openclaw", "gateway", "status"]')
+
+
+def test_the_image_installs_what_is_pinned_with_its_hash_and_nothing_else() -> None:
+    installs = [part for row in all_of("RUN") for part in row.split("&&") if " install " in part and "pip" in part]
+    assert len(installs) == 3
+    assert [part for part in installs if "--require-hashes" not in part and "--no-index" not in part] == []
+
+
+def test_everything_that_is_copied_into_the_image_is_there_and_not_kept_out() -> None:
+    admitted = [
+        line[1:] for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines() if line.startswith("!")
+    ]
+    copied = [source for row in all_of("COPY") if not row.startswith("--from") for source in row.split()[:-1]]
+    assert [name for name in copied if not (ROOT / name).exists()] == []
+    assert sorted(copied) == sorted(admitted)
+
+
+def test_the_config_of_the_image_and_of_the_pod_load_and_open_the_port(tmp_path: Path) -> None:
+    image = (ROOT / "deploy" / "openclaw.json").read_text(encoding="utf-8")
+    for text in (image, of_kind("ConfigMap")["data"]["openclaw.json"]):
+        (tmp_path / "openclaw.json").write_text(text, encoding="utf-8")
+        env = {"OPENCLAW_HOME": str(tmp_path), "OPENCLAW_CONFIG_PATH": str(tmp_path / "openclaw.json")}
+        assert load_config(Paths.from_env(env), env).root.gateway.bind == "lan"
+
+
+def test_every_manifest_is_applied() -> None:
+    listed = yaml.safe_load((ROOT / "deploy/kubernetes/kustomization.yaml").read_text(encoding="utf-8"))["resources"]
+    assert sorted(listed) == [file.name for file in MANIFESTS if file.name != "kustomization.yaml"]
+
+
+def test_the_pod_keeps_the_restricted_rules_of_its_namespace() -> None:
+    pod = of_kind("StatefulSet")["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert pod["securityContext"]["runAsUser"] == USER
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    assert container["image"] == f"openclaw-host:{__version__}"
+    # What is read-only needs a place for the control socket, and one for the state.
+    assert {mount["mountPath"] for mount in container["volumeMounts"]} == {"/data", "/etc/openclaw", "/tmp"}
+
+
+def test_the_gateway_of_compose_has_no_more_rights_than_the_pod() -> None:
+    services = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))["services"]
+    gateway = services["gateway"]
+    assert (gateway["read_only"], gateway["cap_drop"], gateway["security_opt"]) == (
+        *(True, ["ALL"]),
+        ["no-new-privileges:true"],
+    )
+    assert gateway["ports"] == [f"127.0.0.1:{PORT}:{PORT}"]
+    assert {name: one.get("profiles", []) for name, one in services.items()} == {
+        "gateway": [],
+        "postgres": ["postgres"],
+        "collector": ["telemetry"],
+    }
