@@ -43,6 +43,7 @@ async def run(context: Context, parsed: Parsed) -> int:
         conversation = _Conversation(context, parsed, stack)
         if not await conversation.choose():
             return 0
+        stack.enter_context(typing_kept())
         if code := await conversation.greet():
             return code
         async for line in _lines(context, conversation.completions):
@@ -126,11 +127,10 @@ class _Conversation:
             if await self._pick():
                 await self.greet()
             return False
-        with typing_kept():
-            # No argument can hold that character.
-            code = self._there("--", line.replace("\0", ""), switches=word in _SWITCHES)
-            if code is None:
-                return await self._say_here(line)
+        # No argument can hold that character.
+        code = self._there("--", line.replace("\0", ""), switches=word in _SWITCHES)
+        if code is None:
+            return await self._say_here(line)
         if code == INTERRUPTED:
             self._stopped()
         if not line.startswith("/"):

@@ -1,13 +1,12 @@
 """`openclaw keys set | list | remove`: the keys of model vendors, put away where no file shows them.
 
 A key is typed unseen or comes through a pipe, never as a word of a command line. It goes into the system's keychain or, where there is
-none, into a file that only its owner can read; the config gets a reference to it, and models find it by that. No key is ever printed.
+none, into an encrypted store of ours; the config gets a reference to it, and models find it by that. No key is ever printed.
 """
 
 import asyncio
 import sys
 from typing import Final
-from urllib.parse import quote
 
 import msgspec
 
@@ -21,8 +20,8 @@ from openclaw.config.load import Config, load_config
 from openclaw.config.wording import nearest
 from openclaw.errors import SecretError, UsageError
 from openclaw.models.vendors import VENDORS
-from openclaw.redact import SECRET_SCHEME, remember
-from openclaw.secrets.keeping import SERVICE, Keeper
+from openclaw.redact import remember
+from openclaw.secrets.keeping import Keeper, is_kept
 
 # The longest keys that are around (signed tokens) have a few thousand characters.
 MOST_CHARACTERS: Final = 20_000
@@ -30,10 +29,10 @@ _FOLDER: Final = "models"
 
 
 class Kept(msgspec.Struct, frozen=True):
-    """Where a key is, in words; and why it is not in the keychain, where it is not."""
+    """Where a key is, in words; and what is to be told about that place, once for ever."""
 
     place: str
-    why: str = ""
+    warning: str = ""
 
 
 async def set_key(context: Context, parsed: Parsed) -> int:
@@ -48,8 +47,8 @@ async def set_key(context: Context, parsed: Parsed) -> int:
         context.console.data({"vendor": vendor, "place": kept.place, "path": format_path(key_path(vendor))})
         return 0
     context.console.line(f"The key of {vendor} is in {kept.place}.")
-    if kept.why:
-        context.console.note(f"Not in a keychain: {kept.why}.")
+    if kept.warning:
+        context.console.note(kept.warning)
     context.console.note(
         context.console.dim(f"{format_path(key_path(vendor))} refers to it. Try it: openclaw models list {vendor}")
     )
@@ -85,7 +84,7 @@ def usable(key: str) -> str:
 
 async def keep_key(context: Context, config: Config, vendor: str, key: str) -> Kept:
     """Put a key away and let the config refer to it; the one that was there before is forgotten, if it was ours."""
-    keeper = await Keeper.of(context.paths.data_dir / "secrets")
+    keeper = await _keeper(context, config)
     try:
         reference = await keeper.keep(f"{_FOLDER}/{vendor}", key)
     except SecretError as error:
@@ -100,7 +99,11 @@ async def keep_key(context: Context, config: Config, vendor: str, key: str) -> K
         raise
     if former != reference and _is_ours(context, former):
         await keeper.forget(former)
-    return Kept(keeper.shown, keeper.why)
+    return Kept(keeper.shown, await keeper.warning())
+
+
+async def _keeper(context: Context, config: Config) -> Keeper:
+    return await Keeper.of(config, context.env, context.paths.secrets_dir)
 
 
 def _written(config: Config, vendor: str) -> str:
@@ -114,9 +117,7 @@ def _written(config: Config, vendor: str) -> str:
 
 def _is_ours(context: Context, reference: str) -> bool:
     """Whether we put it there: no other secret is ever taken away."""
-    folder = quote(str(context.paths.data_dir / "secrets"), safe="/")
-    ours = (f"{SECRET_SCHEME}keychain/{SERVICE}/{_FOLDER}/", f"{SECRET_SCHEME}file/{folder}/{_FOLDER}")
-    return reference.startswith(ours)
+    return is_kept(reference, context.paths.secrets_dir, f"{_FOLDER}/")
 
 
 async def list_keys(context: Context, parsed: Parsed) -> int:
@@ -131,6 +132,17 @@ async def list_keys(context: Context, parsed: Parsed) -> int:
     return 0
 
 
+async def forget_key(context: Context, config: Config, vendor: str) -> str:
+    """Take a key that we stored out of the config and from where it is kept. Why it may still be there; empty when it is gone."""
+    path, former = key_path(vendor), _written(config, vendor)
+    # An entry that held nothing but the key is gone with it.
+    alone = config.get(path[:-1]) == {path[-1]: former}
+    await asyncio.to_thread(
+        edit_file, context.paths, context.env, lambda source: remove(source, path[:-1] if alone else path)
+    )
+    return await (await _keeper(context, config)).forget(former)
+
+
 async def remove_key(context: Context, parsed: Parsed) -> int:
     vendor, config = parsed.text("vendor"), load_config(context.paths, context.env)
     check_vendor(config, vendor)
@@ -140,12 +152,7 @@ async def remove_key(context: Context, parsed: Parsed) -> int:
     if not _is_ours(context, former):
         hint = f"Take it out of the config with: openclaw config unset {format_path(path)}"
         raise UsageError(f"The key of {vendor} was not stored by `openclaw keys`, so it stays where it is.", hint=hint)
-    # An entry that held nothing but the key is gone with it.
-    alone = config.get(path[:-1]) == {path[-1]: former}
-    await asyncio.to_thread(
-        edit_file, context.paths, context.env, lambda source: remove(source, path[:-1] if alone else path)
-    )
-    left = await (await Keeper.of(context.paths.data_dir / "secrets")).forget(former)
+    left = await forget_key(context, config, vendor)
     if parsed.flag("json"):
         context.console.data({"vendor": vendor, "removed": not left, "why": left})
     elif left:

@@ -1,13 +1,13 @@
 """What is typed in a chat at a terminal: lines of one or more rows, with history, completion, an editor, and what is pasted.
 
 Owns the keys; how a word may go on is asked of whoever has the names. Line editing itself is prompt-toolkit's. What is typed while an
-answer comes stays for the next line, also when the answer is stopped.
+answer comes is not shown in the middle of it, and stays for the next line, also when the answer is stopped.
 """
 
 import os
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from prompt_toolkit import PromptSession
@@ -20,6 +20,7 @@ from prompt_toolkit.patch_stdout import patch_stdout
 
 from openclaw.commands.attaching import pasted_file, typed_path
 from openclaw.commands.chat_words import Word, last_word
+from openclaw.control.terminal_modes import local_modes
 from openclaw.errors import StoreError
 from openclaw.files import make_directory, reason
 from openclaw.redact import redact
@@ -47,31 +48,16 @@ async def typed_lines(history: Path, complete: Complete) -> AsyncIterator[str]:
             continue
         except EOFError:
             return
-        # The event loop leaves it otherwise, and who asks a question now would read that nobody is there.
-        os.set_blocking(sys.stdin.fileno(), True)
+        if sys.platform != "win32":
+            # The event loop leaves it otherwise, and who asks a question now would read that nobody is there.
+            os.set_blocking(sys.stdin.fileno(), True)
         yield line
 
 
-@contextmanager
-def typing_kept() -> Iterator[None]:
-    """While an answer comes: Ctrl-C stops it and leaves alone what was typed for the next line, which a terminal would drop."""
-    try:
-        import termios
-
-        modes = termios.tcgetattr(sys.stdin.fileno())
-    except (ImportError, OSError, ValueError):
-        # No terminal, or none of that kind.
-        yield
-        return
-    except termios.error:
-        yield
-        return
-    changed = [*modes[:3], modes[3] | termios.NOFLSH, *modes[4:]]
-    termios.tcsetattr(sys.stdin.fileno(), termios.TCSANOW, changed)
-    try:
-        yield
-    finally:
-        termios.tcsetattr(sys.stdin.fileno(), termios.TCSANOW, modes)
+def typing_kept() -> AbstractContextManager[None]:
+    """While a chat goes on, what is typed during an answer is kept for the next line: the terminal does not show it in the middle of the
+    answer, and does not drop it when Ctrl-C stops that."""
+    return local_modes(sys.stdin.fileno(), on=["NOFLSH"], off=["ECHO"])
 
 
 def _keys() -> KeyBindings:
@@ -115,8 +101,9 @@ def _history(file: Path) -> "_History":
         make_directory(file.parent)
         descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            # What somebody said is theirs alone; an older one may be open to all.
-            os.fchmod(descriptor, 0o600)
+            if sys.platform != "win32":
+                # What somebody said is theirs alone; an older one may be open to all.
+                os.fchmod(descriptor, 0o600)
         finally:
             os.close(descriptor)
     except OSError as error:

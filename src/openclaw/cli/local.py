@@ -241,8 +241,11 @@ async def _piped(most: int) -> bytes:
 
 def _has_keys() -> bool:
     """Whether a person sits at standard input, and what they type is for us."""
-    if os.name != "posix" or not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
+    if sys.platform == "win32":
+        # There is no background for a program that has a console.
+        return True
     try:
         return os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
     except OSError:

@@ -4,19 +4,14 @@ Only at a terminal, and only for what can be done again: what a server or a call
 A secret is typed unseen. The end of input stops the command.
 """
 
-import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from typing import Any
+from collections.abc import Sequence
 
 from openclaw.cli.keyboard import Keyboard
 from openclaw.commands.console import Console
+from openclaw.control.terminal_modes import local_modes
 from openclaw.errors import OpenClawError
 from openclaw.security.external import clean_terminal
-
-# Places in what termios tells of a terminal: its local modes, and its special characters.
-_LOCAL, _CHARACTERS = 3, 6
 
 
 class StoppedError(OpenClawError):
@@ -61,7 +56,7 @@ class Prompts:
     async def hidden(self, question: str) -> str:
         """A secret. Nothing of it is shown, not even its length. Empty when nothing was typed."""
         # In this order: who sees the question may type at once.
-        with unseen(sys.stdin.fileno()):
+        with local_modes(sys.stdin.fileno(), on=["ECHONL"], off=["ECHO"]):
             self._console.err(clean_terminal(f"{question} (nothing is shown): "))
             return await self._line()
 
@@ -74,24 +69,3 @@ class Prompts:
             self._console.note("")
             raise StoppedError()
         return line.strip()
-
-
-@contextmanager
-def unseen(descriptor: int) -> Iterator[None]:
-    """While it lasts, a terminal shows nothing of what is typed but the end of the line. It is as before afterwards, however that ends."""
-    before: list[Any] | None = None
-    with suppress(ImportError, OSError):
-        import termios
-
-        with suppress(termios.error):
-            before, modes = (termios.tcgetattr(descriptor) for _ in range(2))
-            modes[_LOCAL] = modes[_LOCAL] & ~termios.ECHO | termios.ECHONL
-            # A key that ends the program at once would leave the terminal as it is now.
-            modes[_CHARACTERS][termios.VQUIT] = bytes([os.fpathconf(descriptor, "PC_VDISABLE")])
-            termios.tcsetattr(descriptor, termios.TCSANOW, modes)
-    try:
-        yield
-    finally:
-        if before is not None:
-            with suppress(termios.error):
-                termios.tcsetattr(descriptor, termios.TCSANOW, before)

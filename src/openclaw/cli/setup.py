@@ -2,18 +2,19 @@
 
 Every question has an answer that Enter takes, and everything can be run again: what is there already is the answer that is offered. Only
 what was answered is written, by the commands that a person could type instead, which keep every comment of the file. A model is asked for
-a word before it is used.
+a word before it is used, and a key that brought none is not kept.
 """
 
 import asyncio
 import shlex
 import shutil
 import sys
+from contextlib import AsyncExitStack
 from typing import Final
 
 import msgspec
 
-from openclaw.cli.keys import check_vendor, keep_key, usable
+from openclaw.cli.keys import check_vendor, forget_key, keep_key, usable
 from openclaw.cli.prompts import Prompts, StoppedError
 from openclaw.commands.dispatch import Context, run_command
 from openclaw.commands.import_search import search
@@ -88,15 +89,17 @@ async def _model(context: Context, prompts: Prompts) -> str:
             return way.model
         if not (way.model or way.vendor):
             return await _without_model(context)
-        try:
-            name = way.model or await _of_vendor(context, prompts, config, way.vendor)
-            if await _works(context, prompts, name):
-                await _use(context, name)
-                return name
-        except (ConfigError, StoppedError):
-            raise
-        except OpenClawError as error:
-            context.console.note(str(error))
+        async with AsyncExitStack() as undo:
+            try:
+                name = way.model or await _of_vendor(context, prompts, config, way.vendor, undo)
+                if await _works(context, prompts, name):
+                    await _use(context, name)
+                    undo.pop_all()
+                    return name
+            except (ConfigError, StoppedError):
+                raise
+            except OpenClawError as error:
+                context.console.note(str(error))
         if prompts.unattended:
             # Nobody is there to choose another.
             return OFFLINE
@@ -142,8 +145,8 @@ def _others() -> list[str]:
     return [vendor for vendor in VENDORS if vendor not in _USUAL]
 
 
-async def _of_vendor(context: Context, prompts: Prompts, config: Config, vendor: str) -> str:
-    """A model of a vendor, whose key is asked for when there is none."""
+async def _of_vendor(context: Context, prompts: Prompts, config: Config, vendor: str, undo: AsyncExitStack) -> str:
+    """A model of a vendor, whose key is asked for when there is none; `undo` takes it away again."""
     if vendor == _ANOTHER:
         vendor = await prompts.text("Vendor", _others()[0])
         check_vendor(config, vendor)
@@ -153,7 +156,10 @@ async def _of_vendor(context: Context, prompts: Prompts, config: Config, vendor:
         if not (key := usable(await prompts.hidden(f"API key of {vendor}"))):
             raise UsageError(f"Without a key {vendor} does not answer.")
         kept = await keep_key(context, config, vendor, key)
+        undo.push_async_callback(_take_back, context, vendor)
         context.console.note(f"The key is in {kept.place}.")
+        if kept.warning:
+            context.console.note(kept.warning)
     async with context.open_engine() as engine, catalog_of(engine) as models:
         offered = await models.offered(vendor)
         usual = VENDORS[vendor].model if vendor in VENDORS else ""
@@ -163,6 +169,12 @@ async def _of_vendor(context: Context, prompts: Prompts, config: Config, vendor:
         if (doubt := await doubts(models, name)).unknown:
             raise UsageError(doubt.text)
     return name
+
+
+async def _take_back(context: Context, vendor: str) -> None:
+    """A key that brought no model: it would be found by itself from now on, and may be wrong."""
+    left = await forget_key(context, load_config(context.paths, context.env), vendor)
+    context.console.note(f"The key of {vendor} was not kept{f': {left}' if left else ''}.")
 
 
 async def _works(context: Context, prompts: Prompts, name: str) -> bool:

@@ -52,7 +52,7 @@ _KEYS = Command(
             handler="openclaw.cli.keys:set_key",
             details="""\
 The key is typed unseen, or piped in. It goes into the keychain of the system or, where there is none, into
-a file that only you can read; the config gets a reference to it.
+an encrypted store of ours; the config gets a reference to it.
 Example: openclaw keys set anthropic\
 """,
             arguments=(_VENDOR,),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from openclaw.cli.keyboard import Keyboard
 from openclaw.commands.console import Browse
 from openclaw.control import wire
-from openclaw.control.single_keys import echo_of, forget_what_was_typed
+from openclaw.control.terminal_modes import echo_of, forget_what_was_typed
 from openclaw.conversation import NO_ANSWER, Answer, Question, QuestionKind
 
 if TYPE_CHECKING:
@@ -92,13 +92,14 @@ class TerminalAsker:
             return finished
 
     async def _line(self, shown: str) -> str | None:
-        _show(shown)
-        self._is_behind = True
-        return await self._keyboard.line()
+        with self._keyboard.giving("line"):
+            _show(shown)
+            self._is_behind = True
+            return await self._keyboard.line()
 
     async def _key(self, shown: str) -> str | None:
         # Before it is shown: what is typed then has to be read as it is meant, and what was typed ahead is no answer to it.
-        with self._keyboard.single_keys() as is_silent:
+        with self._keyboard.giving("key") as is_silent:
             forget_what_was_typed()
             _show(shown)
             self._is_behind = True

@@ -5,14 +5,15 @@ Text goes to stdout; what happens on the way (tool calls, notices) to stderr. `-
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack
 from functools import partial
 from typing import Any
 
 from openclaw.app import Reply
-from openclaw.asking.open_question import ANSWERABLE, QuestionChanged, changed_json
+from openclaw.asking.open_question import QuestionChanged, answerable_kinds, changed_json
 from openclaw.asking.questions import Questions
+from openclaw.commands.approval_line import idle_allowances
 from openclaw.commands.arguments import allowed_calls
 from openclaw.commands.attaching import read_file
 from openclaw.commands.console import Console
@@ -25,9 +26,12 @@ from openclaw.commands.sign_in_prompt import SignInPrompt
 from openclaw.commands.waiting import told_of_waiting
 from openclaw.content import File, Image, to_json
 from openclaw.conversation import Asker, Conversation, Nobody
+from openclaw.engine import NATIVE_NAMES, Engine
 from openclaw.errors import OpenClawError, UsageError
 from openclaw.models.configured import prices_of
-from openclaw.security.external import escape_json
+from openclaw.plugins.mcp_client import MCP_CLIENT
+from openclaw.security.external import clean_terminal, escape_json
+from openclaw.security.patterns import parse
 from openclaw.sessions.key import agent_of, new_key
 from openclaw.sessions.key import session_key as full_key
 
@@ -47,11 +51,12 @@ async def run(context: Context, parsed: Parsed) -> int:
     attachments = [
         await asyncio.to_thread(read_file, context.cwd, name, f"--attach {name}") for name in parsed.many("attach")
     ]
-    answers = _answers(context, parsed)
+    answers, allow = _answers(context, parsed), allowed_calls(parsed)
     async with context.open_app() as app, AsyncExitStack() as stack:
         key = parsed.text("session-key")
         # A key as `sessions` lists it names its agent.
         agent = app.engine.agent(parsed.text("agent") or agent_of(key)).id
+        _tell_of_idle(context.console, app.engine, agent, allow)
         progress = (
             None
             if parsed.flag("json")
@@ -74,7 +79,7 @@ async def run(context: Context, parsed: Parsed) -> int:
             sink=progress,
             asker=asker,
             surface="agent",
-            allow=allowed_calls(parsed),
+            allow=allow,
             says_yes=parsed.flag("yes"),
         )
         said, named = "", set[str]()
@@ -95,13 +100,22 @@ async def run(context: Context, parsed: Parsed) -> int:
     return 0 if reply.reason == "done" else 1
 
 
+def _tell_of_idle(console: Console, engine: Engine, agent: str, allow: Sequence[str]) -> None:
+    """Say which `--allow` lets nothing run: what a rule refuses is refused all the same."""
+    found = idle_allowances(
+        map(parse, allow),
+        lambda tool: engine.decide(tool, agent),
+        engine.approval_rules(agent),
+        native=NATIVE_NAMES,
+        has_plugins=bool({*engine.config.root.plugins.entries} - {MCP_CLIENT}),
+    )
+    for pattern, why in found:
+        console.note(clean_terminal(f"--allow {pattern.text} lets nothing run: {why}."))
+
+
 def _answers(context: Context, parsed: Parsed) -> frozenset[str]:
     """The kinds of questions that whoever runs this will answer. Raises UsageError."""
-    kinds = frozenset(filter(None, parsed.text("answers").split(",")))
-    if unknown := kinds.difference(ANSWERABLE):
-        raise UsageError(
-            f"--answers {sorted(unknown)[0]}: there is no such kind.", hint=f"Use {', '.join(ANSWERABLE)}."
-        )
+    kinds = answerable_kinds(parsed.text("answers"))
     if kinds and not parsed.flag("json"):
         raise UsageError("--answers goes with --json: questions are printed as JSON lines.")
     if kinds and context.surface != "control":

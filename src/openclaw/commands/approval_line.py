@@ -1,9 +1,10 @@
 """What the rules say of a tool before it is called: whether its calls are asked about, and by which rule of which line. Pure.
 
-Also finds patterns that can match no call, because their tool has no such argument.
+Also finds patterns that can match no call, because their tool has no such argument, and those of `--allow` that let nothing run, because
+another rule refuses what they name.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
@@ -11,9 +12,10 @@ from openclaw.config.call_pattern import text_of
 from openclaw.grant import Grant
 from openclaw.security.approval import Case, Rules, bound_to, confirmed_to_read, decide
 from openclaw.security.patterns import Pattern
-from openclaw.security.policy import key_of
+from openclaw.security.policy import OTHER_NAMES, Decision, Named, ToolRef, key_of
 from openclaw.security.risk import risk_of
 from openclaw.tool import Tool
+from openclaw.wildcard import is_pattern
 
 _WORDS = {"run": "runs without a question", "ask": "is asked about", "refuse": "is refused"}
 
@@ -59,6 +61,42 @@ def idle_patterns(rules: Rules, tools: Iterable[Tool]) -> list[tuple[Pattern, st
             if named and not any(_takes(tool, argument) for tool in named):
                 found.append((one, argument))
     return found
+
+
+def idle_allowances(
+    patterns: Iterable[Pattern],
+    decide: Callable[[Named], Decision],
+    rules: Rules,
+    *,
+    native: Sequence[str],
+    has_plugins: bool,
+) -> list[tuple[Pattern, str]]:
+    """Patterns of `--allow` of which every tool is refused by a rule that it does not lift, and that rule. Says nothing of one that may
+    name tools nobody knows of: by a wildcard, or a plugin's, which may call its tools anything."""
+    found: list[tuple[Pattern, str]] = []
+    for one in patterns:
+        refusals = [_refusal(tool, decide, rules) for tool in _named(one, native, has_plugins=has_plugins)]
+        if refusals and all(refusals):
+            found.append((one, refusals[0]))
+    return found
+
+
+def _named(pattern: Pattern, native: Sequence[str], *, has_plugins: bool) -> list[ToolRef]:
+    name = pattern.name
+    if is_pattern(name):
+        return []
+    if found := [tool for tool in map(ToolRef, native) if pattern.is_of(key_of(tool))]:
+        return found
+    return [] if has_plugins or name.strip().casefold() in OTHER_NAMES else [ToolRef(name, "mcp")]
+
+
+def _refusal(tool: Named, decide: Callable[[Named], Decision], rules: Rules) -> str:
+    """The rule by which no call of a tool runs; empty when there is none."""
+    decision = decide(tool)
+    if not decision.allowed:
+        return str(decision)
+    denying = next((one for one in rules.deny.of(tool) if not one.arguments), None)
+    return f'deny "{denying.text}" names it ({denying.where})' if denying is not None else ""
 
 
 def _takes(tool: Tool, argument: str) -> bool:

@@ -1,4 +1,4 @@
-"""`openclaw approvals grants|revoke|explain`: what a person allowed for good, and what would become of a call.
+"""`openclaw approvals grants|revoke|explain`: what a person allowed for good, whether it still holds, and what would become of a call.
 
 `explain` asks nobody and calls nothing. What it says holds for a conversation that has just begun, and then for one that has read text of
 others. The questions that wait are questions.py's.
@@ -20,6 +20,7 @@ from openclaw.content import to_json
 from openclaw.conversation import Conversation
 from openclaw.engine import Engine
 from openclaw.errors import UsageError
+from openclaw.grant import EDITOR, Grant
 from openclaw.log import one_line
 from openclaw.mcp.cache import identity
 from openclaw.security.approval import Case, Verdict, decide, fallen_back
@@ -32,43 +33,113 @@ _SHOWN = 60
 _ANY_SOURCE = "somebody else"
 
 
+class KnownServer(msgspec.Struct, frozen=True):
+    """A configured server as grants are bound to it. `tools` are the definitions of its tools, by their own names, as the calls of its
+    agents meet them; `held` those tools that are held back because their definitions changed. None when its tools are not known."""
+
+    name: str
+    tools: Mapping[str, frozenset[str]] | None = None
+    held: frozenset[str] = frozenset()
+
+
 async def grants(context: Context, parsed: Parsed) -> int:
     async with context.open_engine() as engine:
         kept = engine.grants.kept()
-        config = engine.config
-        servers = {identity(spec): spec.name for agent in agent_ids(config) for spec in server_specs(config, agent)}
+        servers = await _known_servers(engine) if kept else {}
     if parsed.flag("json"):
-        context.console.data([{**msgspec.to_builtins(one.grant), "lastUsed": one.last_used or None} for one in kept])
+        context.console.data(
+            [
+                {
+                    **msgspec.to_builtins(one.grant),
+                    "lastUsed": one.last_used or None,
+                    "ended": why_ended(one.grant, servers) or None,
+                }
+                for one in kept
+            ]
+        )
         return 0
     if not kept:
         context.console.line("Nothing is allowed for good. A question offers that with `a` or `t`.")
         return 0
     context.console.table(
-        ("id", "server", "tool", "agent", "allows", "given", "used"), [_row(one, servers) for one in kept]
+        ("id", "server", "tool", "agent", "allows", "given", "used", "holds"), [_row(one, servers) for one in kept]
     )
     return 0
 
 
-def _row(kept: KeptGrant, servers: Mapping[str, str]) -> tuple[str, ...]:
+async def _known_servers(engine: Engine) -> dict[str, KnownServer]:
+    """By their identities. None is started: what each listed last is known."""
+    config, manager = engine.config, await engine.manager()
+    found: dict[str, KnownServer] = {}
+    for agent in agent_ids(config):
+        listed = {server.spec.name: server.status() for server in manager.servers(agent) if server.is_known}
+        tools_now = [tool.facts() for tool in manager.tools(agent) if tool.facts is not None]
+        # A skill is bound like a tool, by its address and the digest of its files.
+        skills_now = [(identity(one.spec), one.entry.uri, one.entry.digest) for one in manager.skills(agent)]
+        bound = [*((one.identity, one.name, one.definition) for one in tools_now), *skills_now]
+        for spec in server_specs(config, agent):
+            mark, status = identity(spec), listed.get(spec.name)
+            before = found.get(mark, KnownServer(spec.name))
+            if status is None:
+                found[mark] = before
+                continue
+            tools = dict(before.tools or {})
+            for server, name, definition in bound:
+                if server == mark:
+                    tools[name] = tools.get(name, frozenset()) | {definition}
+            found[mark] = KnownServer(spec.name, tools, frozenset(one.tool for one in status.changes if one.held))
+    return found
+
+
+def why_ended(grant: Grant, servers: Mapping[str, KnownServer]) -> str:
+    """Why no call has a grant any more, in a few words; empty when calls have it, or nobody knows. `servers` are by their identities."""
+    if ":" in grant.server or grant.server == EDITOR:
+        # Of no server of the config.
+        return ""
+    server = servers.get(grant.server)
+    if server is None:
+        return "its server is gone, or configured otherwise"
+    if server.tools is None:
+        return ""
+    if grant.tool in server.held:
+        return "its server changed the tool"
+    if grant.tool not in server.tools:
+        return "its server has no such tool"
+    return "" if grant.definition in server.tools[grant.tool] else "its server changed the tool"
+
+
+def _row(kept: KeptGrant, servers: Mapping[str, KnownServer]) -> tuple[str, ...]:
     grant = kept.grant
-    # Of a server its identity, a digest: one that is not configured as it was has the grant no more. Of another tool its kind and origin.
-    _, is_other, origin = grant.server.partition(":")
-    server = (origin or "–") if is_other else servers.get(grant.server, "not there")
+    ended = why_ended(grant, servers)
     return (
         grant.id,
-        one_line(server, _SHOWN),
+        one_line(_server(grant, servers), _SHOWN),
         one_line(grant.tool, _SHOWN),
         one_line(grant.agent, _SHOWN) or "all",
         one_line(_allows(kept), _SHOWN),
         grant.created[:10] or "–",
         kept.last_used or "never",
+        f"no: {ended}" if ended else "yes",
     )
+
+
+def _server(grant: Grant, servers: Mapping[str, KnownServer]) -> str:
+    # Of a server its identity, a digest; of another tool its kind and origin.
+    _, is_other, origin = grant.server.partition(":")
+    if is_other:
+        return origin or "–"
+    if grant.server == EDITOR:
+        return "of an editor"
+    known = servers.get(grant.server)
+    return "not there" if known is None else known.name
 
 
 def _allows(kept: KeptGrant) -> str:
     grant = kept.grant
     if grant.as_read:
         return "counts as reading"
+    if grant.server == EDITOR:
+        return "is started"
     # As JSON: a value was chosen by a model.
     values = ", ".join(f"{name}={escape_json(to_json(value).decode())}" for name, value in grant.arguments.items())
     also = ", also after text that nobody checked" if grant.even_after_untrusted else ""

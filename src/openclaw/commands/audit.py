@@ -7,7 +7,7 @@ thread, and printed as fast as it is taken.
 import asyncio
 import json
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -67,8 +67,37 @@ def last_records(folder: Path, count: int) -> list[dict[str, Any]]:
     return list(deque(_records(folder), maxlen=count))
 
 
+def matching_records(folder: Path, count: int, words: Sequence[str]) -> tuple[list[dict[str, Any]], int]:
+    """The last lines that hold all words in any case, the newest last, and how many such lines there are."""
+    folded = [word.casefold() for word in words]
+    last: deque[str] = deque(maxlen=count)
+    total = 0
+    # Of those that nobody sees it is enough to know that they are there.
+    for line in _lines(folder):
+        text = line.casefold() if folded else ""
+        if all(word in text for word in folded):
+            total += 1
+            last.append(line)
+    return [record for line in last if (record := _record(line)) is not None], total
+
+
 def _records(folder: Path) -> Iterator[dict[str, Any]]:
-    """Every record, the oldest first, files that were turned over included. A torn line is passed over."""
+    """Every record, the oldest first. A torn line is passed over."""
+    for line in _lines(folder):
+        if (record := _record(line)) is not None:
+            yield record
+
+
+def _record(line: str) -> dict[str, Any] | None:
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return None
+    return record if isinstance(record, dict) else None
+
+
+def _lines(folder: Path) -> Iterator[str]:
+    """Every line, the oldest first, files that were turned over included."""
     # Names of files that were turned over sort by time; the one that is written to comes last.
     for file in [*sorted(folder.glob("calls.jsonl.*")), folder / "calls.jsonl"]:
         try:
@@ -77,10 +106,4 @@ def _records(folder: Path) -> Iterator[dict[str, Any]]:
             # There is none yet, or it made room for a newer one since we looked.
             continue
         with lines:
-            for line in lines:
-                try:
-                    record = json.loads(line)
-                except ValueError:
-                    continue
-                if isinstance(record, dict):
-                    yield record
+            yield from lines

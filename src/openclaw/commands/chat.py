@@ -113,7 +113,7 @@ async def say(chat: Chat, line: str) -> bool:
         sent += named.files
         for word in named.missed:
             chat.console.note(chat.console.dim(f"@{one_line(word, 200)} names no file here: it is sent as words."))
-        said = await with_resources(manager, engine.decide, chat.spec.id, line, asker=chat.console.asker)
+        said = await with_resources(manager, engine.decide, chat.spec.id, line, invocation=chat.wants())
         chat.switch(msgspec.structs.replace(chat.state, attached=()))
         await _answer(chat, said, sent)
         return False

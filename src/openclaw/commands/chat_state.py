@@ -11,11 +11,13 @@ import msgspec
 from openclaw.app import App
 from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context
-from openclaw.commands.references import FullMessage
+from openclaw.commands.references import FullMessage, wanted_by
 from openclaw.config.agents import AgentSpec, agent
 from openclaw.conversation import Conversation
 from openclaw.sessions.key import session_key
 from openclaw.skills.catalog import Skills
+from openclaw.skills.served import ServedSkills
+from openclaw.tool import Invocation
 
 
 class ChatState(msgspec.Struct, frozen=True):
@@ -75,9 +77,18 @@ class Chat(msgspec.Struct):
             reads_only=self.reads_only,
         )
 
+    def wants(self) -> Invocation:
+        """What a server is told of its person when they want something that is no tool's."""
+        known = Conversation(self.spec.id, self.session, asker=self.console.asker, surface="chat")
+        return wanted_by(self.app.engine, known)
+
     def skills(self) -> Skills:
         """Those of the place where the agent works: that of the person, if it has none configured. Reads files: not for the event loop."""
         return self.app.workplace(self.spec, self.context.cwd, self.folders).skills()
+
+    async def served(self) -> ServedSkills:
+        """Those that servers offer."""
+        return await self.app.served_skills(self.spec, self.session)
 
 
 class Outcome(msgspec.Struct, frozen=True):

@@ -93,7 +93,8 @@ async def _offered(chat: Chat, line: str) -> dict[str, str]:
             return await asyncio.to_thread(_files, chat.context.cwd, last)
         case "skill":
             skills = await asyncio.to_thread(chat.skills)
-            return {name: found.skill.description for name, found in skills.commands.items()}
+            of_files = {name: found.skill.description for name, found in skills.commands.items()}
+            return {**of_files, **(await chat.served()).descriptions()}
         case "approve":
             open_now = chat.app.engine.questions.pending()
             ids = {one.id: one.question.text for one in open_now} if " " not in rest else {}
@@ -108,7 +109,8 @@ async def _commands(chat: Chat) -> dict[str, str]:
     skills = await asyncio.to_thread(chat.skills)
     of_skills = {name: found.skill.description for name, found in skills.commands.items()}
     prompts = dict.fromkeys(await prompt_names(await chat.app.engine.manager(), chat.spec.id), "a prompt")
-    return {f"/{name}": text for name, text in {**SLASH_WORDS, **of_skills, **prompts}.items()}
+    served = (await chat.served()).descriptions()
+    return {f"/{name}": text for name, text in {**SLASH_WORDS, **of_skills, **prompts, **served}.items()}
 
 
 async def _mcp(chat: Chat, typed: str) -> dict[str, str]:

@@ -5,18 +5,20 @@ they are known, agents, models and settings of the config, other programs, vendo
 a file, from which the next Tab is answered without loading any of this. Starts no server.
 """
 
+import marshal
 from collections.abc import Mapping
+from pathlib import Path as FilePath
 from typing import Any
 
 import msgspec
 
 from openclaw.commands.dispatch import Context
+from openclaw.commands.man_page import man_page
 from openclaw.commands.options import SHARED
 from openclaw.commands.parse import Argument, Command, Option, Parsed
 from openclaw.commands.setting_words import setting_words
 from openclaw.config.agents import agent_ids, default_agent
-from openclaw.content import to_json
-from openclaw.control.shell_words import ARGUMENT, SESSION, TOOL, answer, sessions, stamp
+from openclaw.control.shell_words import ARGUMENT, SESSION, TOOL, answer, names_file, sessions, stamp
 from openclaw.engine import NATIVE_NAMES, Engine
 from openclaw.errors import OpenClawError
 from openclaw.files import make_directory, replace
@@ -25,10 +27,15 @@ from openclaw.log import one_line
 from openclaw.mcp.manager import Manager
 from openclaw.models.configured import model_names
 from openclaw.models.vendors import VENDORS
+from openclaw.version import __version__
 
 
 async def run(context: Context, parsed: Parsed) -> int:
-    context.console.out({"bash": _BASH, "zsh": _ZSH, "fish": _FISH}[parsed.text("shell")])
+    shell = parsed.text("shell")
+    if shell == "man":
+        context.console.out(man_page(context.root, SHARED, __version__))
+    else:
+        context.console.out({"bash": _BASH, "zsh": _ZSH, "fish": _FISH}[shell])
     return 0
 
 
@@ -53,7 +60,8 @@ def _remember(engine: Engine, config: str, commands: Mapping[str, Any], names: M
     kept = {"stamp": made_from, "commands": commands, "names": names}
     try:
         make_directory(engine.paths.data_dir)
-        replace(engine.paths.data_dir / "completion.json", to_json(kept))
+        # Numbers, texts, lists and objects alone, in the form that is read quickest.
+        replace(FilePath(names_file(engine.env)), marshal.dumps(kept, 4))
     except (OpenClawError, OSError):
         # The next Tab takes as long as this one did.
         return

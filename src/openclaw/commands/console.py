@@ -53,6 +53,11 @@ class Live(Protocol):
         """While somebody else uses the terminal."""
         ...
 
+    @property
+    def hidden_for(self) -> float:
+        """How many seconds that was until now."""
+        ...
+
 
 class _NoLines:
     """Where nothing is drawn again."""
@@ -65,6 +70,10 @@ class _NoLines:
 
     def hidden(self) -> AbstractContextManager[None]:
         return nullcontext()
+
+    @property
+    def hidden_for(self) -> float:
+        return 0.0
 
 
 async def _nothing() -> str:
@@ -81,6 +90,10 @@ async def never() -> None:
 
 async def _at_once() -> None:
     return None
+
+
+def _never_behind() -> bool:
+    return False
 
 
 async def _without_screen(address: str) -> bool:
@@ -103,10 +116,10 @@ class Console(msgspec.Struct, frozen=True):
     more than asked for when there is more; nothing where a person sits, or where nothing comes for a while: a pipe that nobody writes to
     would be waited for without end.
 
-    `flush` waits until the other end has taken most of what was printed; who prints much without it fills our memory. `browse` opens an
-    address in a browser where the person sits and says whether that went; without an address, whether there is a screen for it. While
-    `interruptible` is held, Ctrl-C does what it was given, and does not end the command. `enter` returns when the person presses Enter,
-    which they may do at any time; never where they cannot.
+    `flush` waits until the other end has taken most of what was printed; who prints much without it fills our memory. `is_behind` says
+    that it would wait. `browse` opens an address in a browser where the person sits and says whether that went; without an address,
+    whether there is a screen for it. While `interruptible` is held, Ctrl-C does what it was given, and does not end the command. `enter`
+    returns when the person presses Enter, which they may do at any time; never where they cannot.
     """
 
     out: Write
@@ -131,6 +144,7 @@ class Console(msgspec.Struct, frozen=True):
     piped: Piped = _nothing_piped
     pieces: Pieces = _no_pieces
     flush: Flush = _at_once
+    is_behind: Callable[[], bool] = _never_behind
     browse: Browse = _without_screen
     interruptible: Interruptible = _uninterrupted
     enter: Enter = never

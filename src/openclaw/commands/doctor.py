@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from openclaw.app import App
-from openclaw.auth.store_key import NAMES
 from openclaw.commands.check import Check
 from openclaw.commands.config import withheld
 from openclaw.commands.console import Console
@@ -34,10 +33,13 @@ from openclaw.errors import ConfigError, OpenClawError
 from openclaw.log import one_line
 from openclaw.models.naming import OFFLINE
 from openclaw.plugins.loader import LOAD_PATHS, PluginStatus
-from openclaw.process.stale import stale
+from openclaw.secrets.store.key import NAMES
 from openclaw.security.external import clean_label
 from openclaw.security.policy import problems
 from openclaw.version import __version__
+
+if sys.platform != "win32":
+    from openclaw.process.stale import stale
 
 _NO_GATEWAY = Check("Gateway", "ok", "none runs; `openclaw gateway start` keeps servers warm")
 # Config and state hold credentials: nobody else may read them.
@@ -70,9 +72,10 @@ async def _all(context: Context, *, asks: bool) -> AsyncIterator[Check]:
             yield other
     gateway = await _gateway(context)
     yield gateway
-    for left in await asyncio.to_thread(stale):
-        sentence = f"{left.name} (pid {left.pid}) was left behind by a gateway that was killed"
-        yield Check("Processes", "warning", sentence, f"Run: kill {left.pid}")
+    if sys.platform != "win32":
+        for left in await asyncio.to_thread(stale):
+            sentence = f"{left.name} (pid {left.pid}) was left behind by a gateway that was killed"
+            yield Check("Processes", "warning", sentence, f"Run: kill {left.pid}")
     try:
         config = load_config(context.paths, context.env)
     except ConfigError as error:

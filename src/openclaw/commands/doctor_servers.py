@@ -68,6 +68,7 @@ def _no_program(spec: ServerSpec, app: App) -> ProcessError | None:
             spec.command,
             search_path=child.variables.get("PATH", os.defpath),
             cwd=os.path.expanduser(spec.cwd) if spec.cwd else None,
+            suffixes=child.variables.get("PATHEXT"),
         )
     except ProcessError as error:
         return error

@@ -61,6 +61,8 @@ def step_lines(step: Step, console: Console) -> Iterator[str]:
     name = console.bold(clean_label(step.name, _NAME))
     if step.action == "same":
         yield f"  = {name}: is here already, and stays as it is"
+        if step.rotated:
+            yield f"      its secret is another one there: {', '.join(step.rotated)}. To take that: --overwrite"
         return
     off = "" if step.value.get("enabled", True) else "  (disabled, as it is there)"
     over = "  (in place of the one that is here)" if step.action == "replace" else ""
@@ -98,6 +100,7 @@ def plan_json(planned: Plan, kept_in: str, written: Collection[str], *, dry_run:
                 "variables": step.variables,
                 "references": step.references,
                 "notes": step.notes,
+                "otherSecrets": step.rotated,
             }
             for step in planned.steps
         ],

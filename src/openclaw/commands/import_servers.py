@@ -21,12 +21,16 @@ from openclaw.config.include import read_text
 from openclaw.config.load import Config, load_config
 from openclaw.config.rules import servers
 from openclaw.config.wording import nearest
-from openclaw.errors import UsageError
+from openclaw.errors import SecretError, UsageError
+from openclaw.importers.credentials import texts_of
 from openclaw.importers.plan import Answers, Found, LeftOut, Plan, Step, inputs_needed, plan
 from openclaw.importers.programs import PROGRAMS
 from openclaw.importers.reading import Input
 from openclaw.redact import redact, remember
-from openclaw.secrets.keeping import Keeper, Place
+from openclaw.secrets.inventory import references as references_of
+from openclaw.secrets.keeping import Keeper, Place, is_kept
+from openclaw.secrets.reference import references_in
+from openclaw.secrets.resolve import Resolver
 from openclaw.security.external import clean_label
 
 # Every program at once.
@@ -49,7 +53,7 @@ async def run(context: Context, parsed: Parsed) -> int:
     config = await asyncio.to_thread(load_config, context.paths, context.env)
     planned = await _planned(context, parsed, config, files)
     place: Mapping[str, Place] = {"file": "file", "keychain": "keychain"}
-    keeper = await Keeper.of(context.paths.data_dir / "secrets", place.get(parsed.text("secrets")))
+    keeper = await Keeper.of(config, context.env, context.paths.secrets_dir, place.get(parsed.text("secrets")))
     return await _carry_out(context, parsed, config, files, planned, keeper)
 
 
@@ -133,7 +137,8 @@ async def _planned(context: Context, parsed: Parsed, config: Config, files: Sequ
         raise UsageError(f"There is no server named {unknown[0]}.", hint=nearest(unknown[0], names))
     taken = {path[-1]: config.get(path) for path, _ in servers(config)}
     answers = {file.file: await _answers(context, parsed, found, file) for file in files}
-    planned = plan(found, taken, config.root.env.vars, answers, overwrite=parsed.flag("overwrite"))
+    stored = await _stored(context, config, [taken[name] for name in taken if name in _wanted(found)])
+    planned = plan(found, taken, config.root.env.vars, answers, overwrite=parsed.flag("overwrite"), stored=stored)
     for step in planned.steps:
         for one in step.credentials:
             remember(one.value)
@@ -148,6 +153,24 @@ async def _planned(context: Context, parsed: Parsed, config: Config, files: Sequ
         if step.name in refused
     ]
     return msgspec.structs.replace(planned, steps=kept, left_out=tuple(left_out))
+
+
+def _wanted(found: Sequence[Found]) -> set[str]:
+    """The names that these servers may get."""
+    return {name for one in found for name in (one.entry.name, f"{one.entry.name}-{one.program.id}")}
+
+
+async def _stored(context: Context, config: Config, entries: Sequence[object]) -> dict[str, str]:
+    """The secrets of these entries that we keep ourselves, by reference: empty where one cannot be had. No other is looked up."""
+    resolver = Resolver.of(config, context.env)
+    values: dict[str, str] = {}
+    for reference in {found for entry in entries for _, text in texts_of(entry) for found in references_in(text)}:
+        if is_kept(reference, context.paths.secrets_dir):
+            try:
+                values[reference] = await resolver.resolve(reference)
+            except SecretError:
+                values[reference] = ""
+    return values
 
 
 def _not_unseen(step: Step) -> str:
@@ -252,6 +275,8 @@ async def _carry_out(
     else:
         for line in _summary(context, planned, agreed, keeper, dry_run=dry_run):
             console.line(line)
+        if written and (warning := await keeper.warning()):
+            console.note(warning)
     broken = any(not one.name for one in planned.left_out)
     return 1 if broken or (planned.changes and not agreed) else 0
 
@@ -299,10 +324,16 @@ async def _write(
             _still_free(source, steps)
             return _edited(source, _places(config), steps, chosen, references)
 
-        await asyncio.to_thread(edit_file, context.paths, context.env, change)
+        changed = await asyncio.to_thread(edit_file, context.paths, context.env, change)
     except BaseException:
         await keeper.take_back()
         raise
+    used = references_of(changed)
+    for step in steps:
+        before = texts_of(config.get(_places(config)[step.name])) if step.action == "replace" else []
+        for reference in {found for _, text in before for found in references_in(text)}:
+            if reference not in used and is_kept(reference, context.paths.secrets_dir, f"{step.name}/"):
+                await keeper.forget(reference)
 
 
 def _still_free(source: str, steps: Sequence[Step]) -> None:

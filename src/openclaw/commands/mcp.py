@@ -15,7 +15,7 @@ from openclaw.commands.notices import prefix_on, say
 from openclaw.commands.once import Once, once, opened_once
 from openclaw.commands.parse import Parsed
 from openclaw.commands.passing import told_on
-from openclaw.commands.references import asked_by, permit, prompt_typed, read_from
+from openclaw.commands.references import permit, prompt_typed, read_from, wanted_by
 from openclaw.commands.render import (
     left_out,
     server_lines,
@@ -30,6 +30,7 @@ from openclaw.commands.tool_help import annotations_of, schema_value, tool_lines
 from openclaw.commands.waiting import told_of_waiting, tried
 from openclaw.config.agents import agent as agent_spec
 from openclaw.config.wording import nearest
+from openclaw.conversation import Conversation
 from openclaw.engine import Engine
 from openclaw.errors import OpenClawError, UsageError
 from openclaw.mcp.manager import Manager
@@ -320,8 +321,9 @@ async def _resource_rows(name: str, server: LiveServer) -> list[dict[str, Any]]:
 async def read(context: Context, parsed: Parsed) -> int:
     async with opened(context, parsed) as (engine, manager, agent):
         permit(manager, engine.decide, agent, parsed.text("server"), READ_TOOL)
+        conversation = Conversation(agent, asker=context.console.asker, surface="call")
         contents = await read_from(
-            manager.server(parsed.text("server"), agent), parsed.text("uri"), asked_by(agent, context.console.asker)
+            manager.server(parsed.text("server"), agent), parsed.text("uri"), wanted_by(engine, conversation)
         )
         if parsed.flag("json"):
             context.console.data({"contents": contents})
@@ -379,7 +381,7 @@ async def prompt(context: Context, parsed: Parsed) -> int:
             hint = nearest(name, list(listed)) or f"Try: openclaw mcp prompts {whose}"
             raise UsageError(f"There is no prompt {name}.", hint=hint)
         given = prompt_arguments(entry, words)
-        invocation = asked_by(agent, context.console.asker)
+        invocation = wanted_by(engine, Conversation(agent, asker=context.console.asker, surface="call"))
         filled = await server.use(lambda client: get_prompt(client, entry, given, invocation=invocation))
         if parsed.flag("json"):
             context.console.data(filled)

@@ -167,7 +167,7 @@ Examples:
                 Option("overwrite", "Replace servers of the same name instead of giving new ones another."),
                 Option(
                     "secrets",
-                    "Where secrets go: the keychain where there is one, else private files.",
+                    "Where secrets go: the keychain where there is one, else an encrypted file each.",
                     value="PLACE",
                     choices=("keychain", "file"),
                 ),

@@ -15,7 +15,7 @@ import msgspec
 from openclaw.commands.arguments import prompt_arguments
 from openclaw.config.wording import nearest
 from openclaw.content import Block, Text
-from openclaw.conversation import Asker, Conversation
+from openclaw.conversation import Conversation
 from openclaw.engine import Engine
 from openclaw.errors import OpenClawError, ProtocolError, TransportError, UsageError
 from openclaw.mcp.client import Client, offers
@@ -60,11 +60,11 @@ def permit(manager: Manager, decide: Decide, agent: str, server: str, tool: str)
 
 
 async def with_resources(
-    manager: Manager, decide: Decide, agent: str, message: str, *, asker: Asker | None = None
+    manager: Manager, decide: Decide, agent: str, message: str, *, invocation: Invocation | None = None
 ) -> FullMessage:
     """The message with every `@server:uri` in it read. Raises OpenClawError, which names what cannot be read or may not be.
 
-    `asker` is the person, whom a server may ask something first.
+    `invocation` has the person, whom a server may ask something first.
     """
     known = _typed(manager, agent)
     found = [match for match in _POINTER.finditer(message) if match["server"] in known]
@@ -75,15 +75,16 @@ async def with_resources(
         permit(manager, decide, agent, name, READ_TOOL)
         server = manager.server(name, agent)
         if uri := await _meant(server, match["uri"]):
-            contents = await read_from(server, uri, asked_by(agent, asker))
+            contents = await read_from(server, uri, invocation)
             read_blocks.append(Text(show(server.spec.name, contents, _REFERENCE_BYTES)))
             sources.append(f"mcp:{name}")
     return FullMessage(message, tuple(read_blocks), tuple(sources))
 
 
-def asked_by(agent: str, asker: Asker | None) -> Invocation | None:
-    """What a server is told of who wants something of it that is no tool's; None when nobody can be asked."""
-    return None if asker is None else Invocation(Conversation(agent, asker=asker))
+def wanted_by(engine: Engine, conversation: Conversation) -> Invocation:
+    """What a server is told of a person who wants something of it that is no tool's: what it asks them first is one of all open questions.
+    The agent and the whole key of the session, if there is one, are in the conversation."""
+    return Invocation(engine.asking(conversation))
 
 
 async def read_from(server: LiveServer, uri: str, invocation: Invocation | None = None) -> list[ResourceContents]:
@@ -162,7 +163,7 @@ def _typed(manager: Manager, agent: str) -> dict[str, str]:
 
 
 async def filled_prompt(
-    engine: Engine, agent: str, name: str, words: str, *, asker: Asker | None = None
+    engine: Engine, agent: str, name: str, words: str, *, invocation: Invocation | None = None
 ) -> FullMessage:
     """`/server:prompt key=value …` as a message: the line as it was typed, and what the prompt says for the person. Raises UsageError when
     there is no such prompt or an argument is wrong."""
@@ -174,7 +175,6 @@ async def filled_prompt(
         given = prompt_arguments(entry, shlex.split(words))
     except ValueError:
         raise UsageError(f"/{name}: a quote is not closed.") from None
-    invocation = asked_by(agent, asker)
     filled = await manager.server(server, agent).use(
         lambda client: get_prompt(client, entry, given, invocation=invocation)
     )

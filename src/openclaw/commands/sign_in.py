@@ -61,7 +61,7 @@ async def sign_in(
     """Sign a person in to a server of an agent, which then connects anew; otherwise as `sign_in_to`."""
     done = await sign_in_to(context, engine, await _spec(engine, name, agent), say, patience=patience)
     if done:
-        await _recover(engine, name, agent)
+        await recover(engine, name, agent)
     return done
 
 
@@ -91,6 +91,13 @@ async def _spec(engine: Engine, name: str, agent: str) -> ServerSpec:
     spec = (await engine.manager()).server(name, agent).spec
     if spec.facts.is_process:
         raise UsageError(f"{name} is a program on this machine: there is nothing to sign in to.")
+    return spec
+
+
+async def spec_to_sign_in(engine: Engine, name: str, agent: str) -> ServerSpec:
+    """The spec of a server that a person may sign in to. Raises UsageError."""
+    spec = await _spec(engine, name, agent)
+    _check(engine, spec)
     return spec
 
 
@@ -152,13 +159,13 @@ def _show_data(context: Context, started: Started) -> None:
 async def _finish(context: Context, parsed: Parsed, engine: Engine, spec: ServerSpec, agent: str) -> None:
     done = await engine.credentials.finish(spec, parsed.text("code"))
     if parsed.flag("json"):
-        context.console.data(_as_json(done))
+        context.console.data(as_json(done))
     else:
         context.console.line(_said(done))
-    await _recover(engine, spec.name, agent)
+    await recover(engine, spec.name, agent)
 
 
-async def _recover(engine: Engine, name: str, agent: str) -> None:
+async def recover(engine: Engine, name: str, agent: str) -> None:
     """Reconnect the server with its new credentials. How that went is in its status."""
     try:
         await (await engine.manager()).server(name, agent).refresh()
@@ -190,7 +197,7 @@ async def _leave(engine: Engine, name: str, agent: str) -> None:
         return
 
 
-def _as_json(done: SignedIn) -> dict[str, Any]:
+def as_json(done: SignedIn) -> dict[str, Any]:
     return {"server": done.server, "scopes": done.scopes, "expiresAt": done.expires_at, "renewable": done.renewable}
 
 

@@ -25,6 +25,7 @@ from openclaw.plugins.mcp_client import MCP_MANAGE
 from openclaw.security.external import clean_terminal
 from openclaw.security.unframe import without_frames
 from openclaw.skills.skill import SkillFault
+from openclaw.tool import Tool
 from openclaw.workplace import SLASH_WORDS
 
 # Of a prompt that is said for the person: its beginning tells which one it is.
@@ -37,8 +38,10 @@ async def run(chat: Chat, line: str) -> Outcome:
     built_in = BUILT_IN.get(name.lower())
     if built_in is not None:
         return await built_in(chat, words.strip())
+    if (tool := await _served(chat, name)) is not None:
+        return Outcome(await _use_served_skill(chat, name, tool, words.strip()))
     if is_prompt(await chat.app.engine.manager(), chat.spec.id, name):
-        said = await filled_prompt(chat.app.engine, chat.spec.id, name, words, asker=chat.console.asker)
+        said = await filled_prompt(chat.app.engine, chat.spec.id, name, words, invocation=chat.wants())
         _show_words(chat.console, said)
         return Outcome(said)
     return await _use_skill(chat, name, words)
@@ -55,11 +58,32 @@ def _show_words(console: Console, said: FullMessage) -> None:
         console.note(console.dim(f"  … {len(lines) - _SHOWN_LINES} more"))
 
 
+async def _served(chat: Chat, name: str) -> Tool | None:
+    """What reads the skill of a server that a word means; None when it means none, or one on this machine, which always comes first."""
+    if ":" not in name or (await asyncio.to_thread(chat.skills)).find(name) is not None:
+        return None
+    return (await chat.served()).tool(name)
+
+
+async def _use_served_skill(chat: Chat, name: str, tool: Tool, words: str) -> FullMessage:
+    """A message with the instructions of a skill of a server, which the person chose by its name: for this once that is a yes."""
+    conversation = msgspec.structs.replace(chat.conversation(), says_yes=True)
+    result = await chat.app.call(tool, {"skill": name}, conversation)
+    if result.is_error:
+        raise UsageError(clean_terminal(without_frames(text_of(result.content))))
+    task = f"Request: {words}" if words else "No further words were given."
+    sources = (f"mcp:{tool.origin}",) * len(result.content)
+    return FullMessage(f"Follow the skill {name!r} of the MCP server {tool.origin!r}. {task}", result.content, sources)
+
+
 async def _use_skill(chat: Chat, name: str, words: str) -> Outcome:
     skills = await asyncio.to_thread(chat.skills)
     command = skills.find(name)
     if command is None:
-        known = [f"/{word}" for word in (*BUILT_IN, *skills.commands)]
+        served = await chat.served()
+        if (reading := served.tool(name)) is not None:
+            return Outcome(await _use_served_skill(chat, name, reading, words.strip()))
+        known = [f"/{word}" for word in (*BUILT_IN, *skills.commands, *served.offered())]
         raise UsageError(
             f"There is no command /{one_line(name, 40)}.", hint=nearest(f"/{name}", known) or "Type /help."
         )
@@ -85,6 +109,7 @@ async def _help(chat: Chat, words: str) -> Outcome:
     skills = await asyncio.to_thread(chat.skills)
     rows = [(f"/{name}", summary) for name, summary in SLASH_WORDS.items()]
     rows += [(f"/{name}", one_line(command.skill.description)) for name, command in skills.commands.items()]
+    rows += [(f"/{name}", one_line(text)) for name, text in (await chat.served()).descriptions().items()]
     chat.console.table(("command", "what it does"), rows)
     return Outcome()
 

@@ -27,7 +27,7 @@ from openclaw.version import __version__
 async def run(context: Context, parsed: Parsed) -> int:
     async with context.open_app() as app:
         found = {**await collect(app, context.surface), "gateway": None}
-    if context.surface == "control":
+    if context.surface in ("control", "http"):
         # It runs in the gateway itself, which goes by the last file that could be used.
         found["gateway"] = os.getpid()
         found["config"]["problems"] += await asyncio.to_thread(_unused, context)

@@ -177,6 +177,29 @@ _TOOLS = Command(
     ),
 )
 
+_SKILLS = Command(
+    "skills",
+    "List the skills an agent has, those of MCP servers among them, and show one.",
+    default="list",
+    children=(
+        Command(
+            "list",
+            "List skills, where each comes from, and why one is not used.",
+            handler="openclaw.commands.skills:list_skills",
+            details="Of a skill of a server it says whether you allowed it as it is now; its text is not read for this.",
+            options=(AGENT, JSON),
+        ),
+        Command(
+            "show",
+            "Print the text of one skill, and of a server's what it consists of.",
+            handler="openclaw.commands.skills:show",
+            details="No model sees it by this, and nothing is allowed by it. Example: openclaw skills show acme:refunds",
+            arguments=(Argument("name", "The skill, as `skills list` names it."),),
+            options=(AGENT, JSON),
+        ),
+    ),
+)
+
 _QUESTION = Argument("id", "The question, as `approvals` lists it; its first letters are enough.")
 _APPROVALS = Command(
     "approvals",
@@ -350,6 +373,7 @@ is asked for one word.\
     _SESSIONS,
     _CONFIG,
     _TOOLS,
+    _SKILLS,
     _APPROVALS,
     MCP,
     _MODELS,
@@ -357,10 +381,15 @@ is asked for one word.\
     _AUDIT,
     Command(
         "completion",
-        "Print a completion script for your shell.",
+        "Print a completion script for your shell, or the manual page.",
         handler="openclaw.commands.completion:run",
-        details='Example: eval "$(openclaw completion bash)"',
-        arguments=(Argument("shell", "Your shell.", choices=("bash", "zsh", "fish")),),
+        details="""\
+Example: eval "$(openclaw completion bash)"
+The manual page: openclaw completion man | man -l -\
+""",
+        arguments=(
+            Argument("shell", "Your shell; `man` for the manual page.", choices=("bash", "zsh", "fish", "man")),
+        ),
         local=True,
     ),
     Command(
@@ -377,7 +406,7 @@ is asked for one word.\
 # What people type first comes first.
 ORDER = (
     *("setup", "agent", "chat", "demo", "status", "doctor", "gateway", "sessions", "models", "keys", "config", "tools"),
-    *("approvals", "mcp", "mcp-server", "secrets", "audit", "completion"),
+    *("skills", "approvals", "mcp", "mcp-server", "secrets", "audit", "completion"),
 )
 
 

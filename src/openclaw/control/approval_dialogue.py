@@ -110,6 +110,9 @@ def _careful(call: AskedCall, screen: Screen) -> list[str]:
 def _head(question: Question, call: AskedCall, screen: Screen) -> list[str]:
     server = clean_label(call.server, LONGEST_NAME)
     agent = f"Agent {clean_label(question.agent, LONGEST_NAME)}" if question.agent else "The agent"
+    if call.skill:
+        skill = clean_label(call.skill, LONGEST_NAME)
+        return prose(f"{agent} wants to use the skill {skill}, which {server} offers", screen, screen.bold)
     return prose(f"{server or agent} wants to call {tool_text(call)}", screen, screen.bold)
 
 

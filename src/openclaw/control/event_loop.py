@@ -1,6 +1,7 @@
 """Which event loop runs a command here, and which signals it can wait for.
 
-Owns what differs between systems in that: Windows has no uvloop, and none of its loops waits for a signal or a terminal.
+Owns what differs between systems in that: Windows has no uvloop, and none of its loops waits for a signal or a terminal. There a plain
+handler wakes the loop, and Ctrl-Break stands for SIGTERM, which nobody can send.
 """
 
 import asyncio
@@ -21,10 +22,27 @@ def new_loop(platform: str = sys.platform) -> asyncio.AbstractEventLoop:
     return uvloop.new_event_loop()
 
 
+# What is heard on Windows in place of a signal that it does not have.
+_INSTEAD = {"SIGTERM": "SIGBREAK"}
+
+
 def on_signal(name: str, act: Callable[[], object]) -> None:
-    """Call `act` in the running loop when this signal comes, where there are signals that a loop can wait for."""
-    with suppress(NotImplementedError, AttributeError):
-        asyncio.get_running_loop().add_signal_handler(getattr(signal, name), act)
+    """Call `act` in the running loop when this signal comes. Nothing happens for one that the system does not have."""
+    number = _number(name)
+    if number is None:
+        return
+    loop = asyncio.get_running_loop()
+    try:
+        loop.add_signal_handler(number, act)
+    except NotImplementedError:
+        # The loop hears of a signal all the same, for the interpreter wakes it.
+        signal.signal(number, lambda *_: loop.call_soon_threadsafe(act))
+
+
+def _number(name: str) -> int | None:
+    """The signal of this system that is meant; None when it has none."""
+    number = getattr(signal, _INSTEAD.get(name, ""), None) or getattr(signal, name, None)
+    return None if number is None else int(number)
 
 
 # What each signal does for a while, the latest last.
@@ -37,7 +55,7 @@ _before: dict[str, Any] = {}
 def during(name: str, act: Callable[[], object]) -> Iterator[None]:
     """The same, for a while; then it does what it did before."""
     acting = _acting.setdefault(name, [])
-    number = getattr(signal, name, None)
+    number = _number(name)
     if number is not None and not acting:
         _before[name] = signal.getsignal(number)
     acting.append(act)

@@ -63,7 +63,7 @@ class Instance:
     def __enter__(self) -> "Instance":
         try:
             make_directory(self._file.parent)
-            self._handle = os.open(self._file, os.O_RDWR | os.O_CREAT, 0o600)
+            self._handle = os.open(self._file, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
         except OSError as error:
             raise StoreError(f"The lock {self._file} cannot be made: {error.strerror}.") from error
         for _ in range(_TRIES):
@@ -75,7 +75,9 @@ class Instance:
             raise AlreadyRunningError(_read(self._file))
         data = to_json(self.holder) + b"\n" + os.fsencode(self._socket)
         os.ftruncate(self._handle, 0)
-        os.pwrite(self._handle, data, 0)
+        # Taking the lock may have moved it.
+        os.lseek(self._handle, 0, os.SEEK_SET)
+        os.write(self._handle, data)
         return self
 
     def __exit__(

@@ -31,9 +31,11 @@ from openclaw.control.dialogue_steps import (
 from openclaw.control.form_dialogue import form_dialogue
 from openclaw.control.form_fields import NO, YES
 from openclaw.control.shown_text import behind_a_bar, many
-from openclaw.conversation import Answer, Question
+from openclaw.conversation import NO_ANSWER, Answer, Question
 from openclaw.security.external import clean_label, clean_terminal
 
+# What is said of a question whose dialogue fails.
+FAILED = "This question cannot be shown"
 # What was shown when the question is taken back.
 WITHDRAWN = "\n(This is no longer asked.)\n"
 
@@ -45,6 +47,14 @@ _YES_OR_NO = "Type yes or no: "
 
 
 def dialogue(question: Question, screen: Screen) -> Dialogue:
+    """One that fails leaves its question unanswered and says so: whoever shows it goes on."""
+    try:
+        return (yield from _dialogue(question, screen))
+    except Exception as error:
+        return Finished(NO_ANSWER, f"\n{FAILED} ({type(error).__name__}): it is left unanswered.\n")
+
+
+def _dialogue(question: Question, screen: Screen) -> Dialogue:
     match question.kind:
         case "approval" if question.approval is not None and question.approval.offers:
             return approval_dialogue(question, question.approval, screen)

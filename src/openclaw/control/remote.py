@@ -10,6 +10,7 @@ import _signal  # type: ignore[import-not-found]
 import _socket
 import os
 import stat
+import sys
 from _collections_abc import Callable
 
 from openclaw.config import plain_paths
@@ -128,9 +129,11 @@ def _connect(place: str) -> "tuple[_socket.socket, bytes] | None":
     """A connection to whoever listens at our own address, and the token to show there."""
     try:
         port, token = address(place)
-        if port is None:
-            return _dialled(_socket.AF_UNIX, place), token
-        return _dialled(_socket.AF_INET, ("127.0.0.1", port)), token
+        if port is not None:
+            return _dialled(_socket.AF_INET, ("127.0.0.1", port)), token
+        if sys.platform == "win32":
+            return None
+        return _dialled(_socket.AF_UNIX, place), token
     except (OSError, ValueError):
         return None
 
@@ -318,19 +321,27 @@ class _Terminal:
 
 def has_piped() -> bool:
     """Whether something comes through standard input that no person types. Says so when nothing does for too long."""
-    # Only for commands that take it.
-    import select
-
     try:
         if os.isatty(0):
             return False
-        if select.select([0], [], [], wire.PIPE_PATIENCE)[0]:
+        if _comes():
             return True
     except (OSError, ValueError):
         # It is closed.
         return False
     _write(2, wire.NOTHING_PIPED)
     return False
+
+
+def _comes() -> bool:
+    """Whether there is something to read from standard input, or its end, within a while. Loads what only commands need that take it."""
+    if sys.platform == "win32":
+        from openclaw.control.windows_pipe import comes_within
+
+        return comes_within(0, wire.PIPE_PATIENCE)
+    import select
+
+    return bool(select.select([0], [], [], wire.PIPE_PATIENCE)[0])
 
 
 def _browse(address: str) -> bool:

@@ -6,7 +6,8 @@ made from has changed. Conversations are read from their store, which changes wi
 Tab that cannot be answered offers nothing.
 """
 
-import json
+# `json` would load `re`, and cost more than all else of an answer.
+import marshal
 import os
 
 from openclaw.config import plain_paths
@@ -263,17 +264,17 @@ def _changed(path: str) -> "list[int]":
 
 def names_file(env: "Mapping[str, str]") -> str:
     """Where names are remembered."""
-    return os.path.join(plain_paths.state_dir(env), "py", "completion.json")
+    return os.path.join(plain_paths.state_dir(env), "py", "completion.bin")
 
 
 def remembered(env: "Mapping[str, str]", config: str) -> "tuple[Mapping[str, Any], Mapping[str, Any]] | None":
     """The commands, and the names by their kinds; None when they are not known, or something has changed since."""
     try:
         with open(names_file(env), "rb") as file:
-            kept = json.load(file)
+            kept = marshal.loads(file.read())
         if kept["stamp"] == stamp(env, config, [path for path, *_ in kept["stamp"]["files"]]):
             return kept["commands"], kept["names"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, EOFError, ValueError, KeyError, TypeError):
         pass
     return None
 

@@ -4,6 +4,7 @@ Commands go another way: remote.py, mcp_server/forward.py.
 """
 
 import asyncio
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +36,11 @@ async def _ask(place: Path, kind: bytes) -> dict[str, Any]:
 async def connect(place: Path) -> tuple[asyncio.StreamReader, asyncio.StreamWriter, bytes]:
     """A connection to the gateway at that address, and the token to show there. Raises OSError, ValueError."""
     port, token = address(str(place))
-    if port is None:
-        return *await asyncio.open_unix_connection(place), token
-    return *await asyncio.open_connection("127.0.0.1", port), token
+    if port is not None:
+        return *await asyncio.open_connection("127.0.0.1", port), token
+    if sys.platform == "win32":
+        raise ValueError("no port")
+    return *await asyncio.open_unix_connection(place), token
 
 
 async def read_frame(reader: asyncio.StreamReader) -> tuple[bytes, bytes]:

@@ -8,8 +8,9 @@ for minutes, and shares its descriptors' modes with us: an event loop can wait f
 import os
 import queue
 import select
+import sys
 import threading
-from asyncio import AbstractEventLoop
+from asyncio import AbstractEventLoop, Future, get_running_loop
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -21,8 +22,10 @@ Line = bytes | Oversized
 LINE_BYTES = 320 * 1_048_576
 # A pipe gives 64 KiB at a time, a file as much as it is asked for.
 _READ_BYTES = 1 << 20
-# While more than this is waiting to be read by the client, nothing more is read from it.
+# While more than this is waiting to be read by a client, nothing more is read from it.
 _MOST_WAITING = 8 << 20
+# While more than this is, a turn makes no more for it: about a minute of what a quick model says.
+_MOST_MADE = 1 << 20
 # Seconds after which we look whether a client that is so far behind has left.
 _LOOK_AFTER = 0.5
 # Log lines that wait for a reader of stderr; a busy second of `--verbose` has a tenth of that.
@@ -59,10 +62,11 @@ class Writer:
         self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._waiting = 0
-        self._when_room: list[Callable[[], None]] = []
+        # Who waits until no more than so many bytes are waiting.
+        self._when_room: list[tuple[int, Callable[[], None]]] = []
         self._thread = threading.Thread(target=self._write_all, name="stdout", daemon=True)
         self._thread.start()
-        if hasattr(select, "poll"):
+        if sys.platform != "win32":
             threading.Thread(target=self._watch, name="stdout-watch", daemon=True).start()
 
     def write(self, line: bytes) -> None:
@@ -71,13 +75,37 @@ class Writer:
             self._waiting += len(line)
         self._lines.put(line)
 
-    def when_room(self, callback: Callable[[], None]) -> None:
-        """Call back, from whatever thread, as soon as the client is not far behind: at once, usually."""
+    def when_room(self, callback: Callable[[], None], most: int = _MOST_WAITING) -> None:
+        """Call back, from whatever thread, as soon as the client is not so many bytes behind: at once, usually."""
         with self._lock:
-            if self._waiting > _MOST_WAITING:
-                self._when_room.append(callback)
+            if self._waiting > most:
+                self._when_room.append((most, callback))
                 return
         callback()
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether the client reads too slowly for what it is told."""
+        return self._waiting > _MOST_MADE
+
+    async def caught_up(self) -> None:
+        """Wait until it is not."""
+        if not self.is_behind:
+            return
+        loop = get_running_loop()
+        room: Future[None] = loop.create_future()
+
+        def settle() -> None:
+            if not room.done():
+                room.set_result(None)
+
+        def wake() -> None:
+            # There may be no loop any more.
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(settle)
+
+        self.when_room(wake, _MOST_MADE)
+        await room
 
     def close(self, patience: float) -> None:
         """Wait for what was written to be read, so many seconds at most."""
@@ -86,6 +114,9 @@ class Writer:
 
     def _watch(self) -> None:
         """Notice that nobody reads any more while there is nothing to write: an order may run for minutes in between."""
+        if sys.platform == "win32":
+            # It is noticed when the next line is written.
+            return
         poll = select.poll()
         # For errors alone, which are reported unasked. A file or a terminal has none: this waits until the end then.
         poll.register(self._descriptor, 0)
@@ -108,8 +139,9 @@ class Writer:
     def _made_room(self, size: int) -> None:
         with self._lock:
             self._waiting -= size
-            ready = self._when_room if self._waiting <= _MOST_WAITING else []
-            self._when_room = [] if ready else self._when_room
+            ready = [callback for most, callback in self._when_room if self._waiting <= most]
+            if ready:
+                self._when_room = [one for one in self._when_room if self._waiting > one[0]]
         for callback in ready:
             callback()
 
@@ -206,7 +238,7 @@ class Reader:
 
 def _is_hung_up(descriptor: int) -> bool:
     """Whether the other end of a pipe is closed, whatever is still in it."""
-    if not hasattr(select, "poll"):
+    if sys.platform == "win32":
         return False
     poll = select.poll()
     poll.register(descriptor, 0)

@@ -7,6 +7,9 @@ import signal
 import threading
 import time
 from contextlib import suppress
+from functools import partial
+
+from openclaw.control.event_loop import on_signal
 
 
 class Ending:
@@ -19,10 +22,8 @@ class Ending:
         self._seconds = seconds
         self._codes: queue.SimpleQueue[int] = queue.SimpleQueue()
         threading.Thread(target=self._enforce, name="end", daemon=True).start()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            # Windows has no signals that a loop could wait for.
-            with suppress(NotImplementedError):
-                self._loop.add_signal_handler(number, self.leave, 128 + number)
+        for name in ("SIGTERM", "SIGINT"):
+            on_signal(name, partial(self.leave, 128 + getattr(signal, name)))
 
     def leave(self, code: int = 0) -> None:
         """From any thread: the loop may be stuck, in a line that a library writes to a stderr nobody reads for one."""

@@ -1,7 +1,7 @@
 """The questions of a gateway at the terminal of whoever handed in a command: one at a time, in the order they came.
 
 Reads standard input only while a question is shown, and hears the gateway meanwhile: it may print, or take the question back. The terminal
-gives single keys only while one is waited for. Loaded when the first question comes. What is shown is question_dialogue.py's.
+is switched only while a key or a line is waited for. Loaded when the first question comes. What is shown is question_dialogue.py's.
 """
 
 import os
@@ -17,8 +17,11 @@ from openclaw.control import wire
 from openclaw.control.dialogue_steps import Dialogue, Finished, Screen, Step
 from openclaw.control.question_dialogue import WITHDRAWN, dialogue
 from openclaw.control.questions import MOST_OPEN, OpenQuestion, answer_frame, read_question
-from openclaw.control.single_keys import SingleKeys, echo_of, forget_what_was_typed, key_of
+from openclaw.control.terminal_modes import TypingMode, Wants, echo_of, forget_what_was_typed, key_of
 from openclaw.conversation import NO_ANSWER
+
+if sys.platform == "win32":
+    from openclaw.control import windows_console
 
 if TYPE_CHECKING:
     from _socket import socket
@@ -40,14 +43,14 @@ class TerminalQuestions:
         self._send = send
         self._browse = browse
         self._screen = screen
-        self._keys = SingleKeys(0)
+        self._mode = TypingMode(0)
         # The first of them is shown, and its dialogue under way.
         self._open: list[OpenQuestion] = []
         self._dialogue: Dialogue | None = None
         self._wants_key = False
         # Whether the cursor stands behind what is asked.
         self._is_behind = False
-        # What SIGTERM did before the terminal gave single keys.
+        # What SIGTERM did before the terminal was switched.
         self._at_sigterm: Any = None
         self._typed = b""
 
@@ -93,14 +96,14 @@ class TerminalQuestions:
 
     def close(self) -> None:
         """Leave the terminal as it was found."""
-        self._switch(on=False)
+        self._switch(None)
 
     def listen(self, connection: "socket") -> None:
         """Hear the person, until no question is open or the gateway has something to say. Raises KeyboardInterrupt."""
-        while self.is_open and os.name != "posix":
-            # There is no waiting for both.
-            self._hear(sys.stdin.buffer.readline())
         if not self.is_open:
+            return
+        if sys.platform == "win32":
+            self._look_at_the_console(connection)
             return
         with _woken_by_signals() as woken:
             while self.is_open:
@@ -112,10 +115,27 @@ class TerminalQuestions:
                 else:
                     self._hear(_read())
 
+    if sys.platform == "win32":
+
+        def _look_at_the_console(self, connection: "socket") -> None:
+            """There is no waiting for keys and a connection: the keys are looked at again and again."""
+            line = windows_console.TypedLine()
+            while self.is_open:
+                if key := windows_console.pressed():
+                    if self._wants_key:
+                        self._hear(windows_console.key_bytes(key))
+                        continue
+                    windows_console.show(line.take(key))
+                    if line.is_done:
+                        self._hear(b"" if line.is_end else line.text.encode() + b"\n")
+                        line = windows_console.TypedLine()
+                elif select.select([connection.fileno()], [], [], windows_console.LOOK_AFTER)[0]:
+                    return
+
     def _hear(self, data: bytes) -> None:
         if self._wants_key:
             key = key_of(data)
-            if self._keys.is_on:
+            if self._mode.gives_keys:
                 self._show(echo_of(key))
             self._step(key)
             return
@@ -142,17 +162,17 @@ class TerminalQuestions:
     def _take(self, step: Step) -> None:
         self._wants_key = step.wants == "key"
         # Before it is shown: what is typed then has to be read as it is meant, and what was typed ahead is no answer to it.
-        self._switch(on=self._wants_key)
+        self._switch("key" if self._wants_key else "line")
         if self._wants_key:
             forget_what_was_typed()
         self._show(step.shown)
         self._is_behind = True
 
-    def _switch(self, *, on: bool) -> None:
-        self._keys.switch(on=on)
-        if on and self._at_sigterm is None:
+    def _switch(self, wants: Wants | None) -> None:
+        self._mode.switch(wants)
+        if wants is not None and self._at_sigterm is None:
             self._at_sigterm = signal.signal(signal.SIGTERM, self._end_program)
-        elif not on and self._at_sigterm is not None:
+        elif wants is None and self._at_sigterm is not None:
             signal.signal(signal.SIGTERM, self._at_sigterm)
             self._at_sigterm = None
 
@@ -189,7 +209,8 @@ class TerminalQuestions:
 def _woken_by_signals() -> Iterator[int]:
     """What can be read when a signal came. One that comes just before a wait begins would not end it otherwise: Ctrl-C would be lost."""
     reading, writing = os.pipe()
-    os.set_blocking(writing, False)
+    if sys.platform != "win32":
+        os.set_blocking(writing, False)
     before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
     try:
         yield reading

@@ -54,6 +54,11 @@ def test_a_call_is_shown_with_its_arguments_the_reason_and_the_keys() -> None:
     )
 
 
+def test_a_skill_is_shown_as_one_with_the_server_that_offers_it() -> None:
+    shown = held(about(skill="shop:refunds\x1b[2J", server="shop"), "y")[1]
+    assert shown.startswith("Agent main wants to use the skill shop:refunds, which shop offers\n")
+
+
 def test_on_a_narrow_screen_every_line_fits() -> None:
     call = about(sources=("mcp:web",), origins={"path": "mcp:web"}, claims=("it only reads",))
     for width in (32, 40, 60):

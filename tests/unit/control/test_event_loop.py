@@ -44,6 +44,20 @@ def test_where_a_loop_waits_for_no_signal_and_no_terminal_a_command_runs_all_the
         assert runner.run(command()) == "ran"
 
 
+def test_a_loop_that_waits_for_no_signal_is_woken_by_a_handler() -> None:
+    before = signal.getsignal(signal.SIGUSR1)
+
+    async def command() -> None:
+        came = asyncio.Event()
+        with during("SIGUSR1", came.set):
+            os.kill(os.getpid(), signal.SIGUSR1)
+            await came.wait()
+
+    with asyncio.Runner(loop_factory=Plain) as runner:
+        runner.run(command())
+    assert signal.getsignal(signal.SIGUSR1) == before
+
+
 async def test_a_signal_is_acted_on_while_it_is_waited_for() -> None:
     came = asyncio.Event()
     before = signal.getsignal(signal.SIGUSR1)

@@ -1,5 +1,6 @@
 """How a command line may go on, over commands and names that are plain values."""
 
+import marshal
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openclaw.commands.completion import tree
-from openclaw.content import Text, UserMessage, to_json
+from openclaw.content import Text, UserMessage
 from openclaw.control.shell_words import FILES, answer, offers, remembered, sessions, short_key, split_line, stamp
 from openclaw.program import ROOT
 from openclaw.sessions.sqlite import SqliteStore
@@ -58,7 +59,7 @@ def offered(*words: str) -> list[str] | None:
         (("sessions", "--st"), ["--store"]),
         (("sessions", "--store", ""), ["file"]),
         (("tools", "explain", "web"), ["web__get"]),
-        (("completion", ""), ["bash", "zsh", "fish"]),
+        (("completion", ""), ["bash", "zsh", "fish", "man"]),
         (("mcp", "import", "c"), ["cursor", "codex"]),
         (("keys", "set", "a"), ["anthropic"]),
         (("config", "get", ""), ["tools.", "session."]),
@@ -130,7 +131,7 @@ def test_names_are_remembered_until_what_they_were_made_from_changes(tmp_path: P
 
     def keep(commands: Any) -> None:
         kept = {"stamp": stamp(env, "", [str(config)]), "commands": commands, "names": {"agent": {}}}
-        (data / "completion.json").write_bytes(to_json(kept))
+        (data / "completion.bin").write_bytes(marshal.dumps(kept))
 
     assert remembered(env, "") is None
     keep({"agent": "main"})
@@ -142,8 +143,9 @@ def test_names_are_remembered_until_what_they_were_made_from_changes(tmp_path: P
     assert remembered(env, "") is not None
     (data / "mcp" / "cache").mkdir(parents=True)
     assert remembered(env, "") is None
-    (data / "completion.json").write_text("no JSON")
-    assert remembered(env, "") is None
+    for damaged in (b"", b"no names", marshal.dumps(None), marshal.dumps({})):
+        (data / "completion.bin").write_bytes(damaged)
+        assert remembered(env, "") is None
 
 
 async def test_conversations_are_read_from_their_store_the_newest_first(tmp_path: Path) -> None:

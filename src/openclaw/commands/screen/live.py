@@ -57,6 +57,7 @@ class LiveLines:
         self._drawn: list[str] = []
         self._drawn_width = 0
         self._paused = 0
+        self._paused_since = self._hidden_for = 0.0
         # Whether the cursor is at the start of a line, and whether anything was printed where we cannot know.
         self._is_at_start = True
         self._is_blind = False
@@ -101,14 +102,22 @@ class LiveLines:
     def hidden(self) -> Iterator[None]:
         """While somebody else uses the terminal."""
         self._paused += 1
+        if self._paused == 1:
+            self._paused_since = monotonic()
         self._erase()
         try:
             yield
         finally:
             self._paused -= 1
             self._last_printed = monotonic()
+            if not self._paused:
+                self._hidden_for += self._last_printed - self._paused_since
             # Whoever used it left the cursor at the start of a line.
             self._is_at_start = True
+
+    @property
+    def hidden_for(self) -> float:
+        return self._hidden_for
 
     # Drawing
 

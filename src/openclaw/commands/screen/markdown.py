@@ -45,15 +45,18 @@ _THEME = Theme(
 _UNSURE = 2
 # Lines of code that are coloured again with every word.
 _MOST_CODE = 40
+# Lines of code that are drawn at once, in some hundredths of a second: more would be a standstill.
+_MOST_AT_ONCE = 60
 # Text below this many columns is cut by the terminal instead.
 _NARROWEST = 20
 
 
 class Rows(msgspec.Struct, frozen=True):
-    """`certain` are new and final; `live` may change with the next words."""
+    """`certain` are new and final; `live` may change with the next words. `is_behind`: there is more to be drawn already."""
 
     certain: list[str]
     live: list[str]
+    is_behind: bool = False
 
 
 class MarkdownRows:
@@ -76,19 +79,24 @@ class MarkdownRows:
         """`last`: nothing more comes."""
         blocks = self._blocks()
         certain: list[str] = []
-        for block in blocks if last else blocks[:-1]:
+        for number, block in enumerate(blocks):
+            is_latest = number == len(blocks) - 1
+            if (cut := _long_code(block, grows=is_latest and not last)) is not None:
+                certain += [*self._take(self._drawn(self._parser.parse(cut.drawn), width)), *[""] * cut.blanks]
+                # The rest goes on right below.
+                self._text, self._given, self._is_first = cut.rest, 0, True
+                if cut.left > _MOST_CODE:
+                    return Rows(certain, [], is_behind=True)
+                rest = self.rows(width, last=last)
+                return Rows([*certain, *rest.certain], rest.live, rest.is_behind)
+            if is_latest and not last:
+                break
             certain += self._take(self._drawn(block.tokens, width))
             self._given, self._is_first = 0, False
         if last:
             self._text = ""
         if last or not blocks:
             return Rows(certain, [])
-        if (cut := _long_code(blocks[-1])) is not None:
-            finished, self._text = cut
-            certain += self._take(self._drawn(self._parser.parse(finished), width))
-            # The rest goes on right below.
-            self._given, self._is_first = 0, True
-            blocks = self._blocks()
         latest = blocks[-1]
         self._text = latest.text
         rows = self._drawn(latest.tokens, width)
@@ -169,17 +177,33 @@ class _Block(msgspec.Struct, frozen=True):
         return self.tokens[0].type == "table_open" or self.text.lstrip().startswith("|")
 
 
-def _long_code(block: _Block) -> tuple[str, str] | None:
-    """Code that has grown long, as the lines that stay and the rest, each in a fence. Drawn whole for every word of it, it would take all
-    the time there is."""
-    opening, *code = block.text.splitlines(keepends=True)
-    if block.tokens[0].type != "fence" or len(code) <= _MOST_CODE:
+class _Cut(msgspec.Struct, frozen=True):
+    """Code in two parts, each in a fence: what is drawn now with so many blank rows behind it, and the rest with all that came after it;
+    `left` are its lines."""
+
+    drawn: str
+    blanks: int
+    rest: str
+    left: int
+
+
+def _long_code(block: _Block, *, grows: bool) -> _Cut | None:
+    """The beginning of code that is long. Drawn whole it would be a standstill and, while it `grows`, one for every word of it."""
+    fence = block.tokens[0]
+    if fence.type != "fence":
         return None
-    # Between two lines that are not empty: those at the edge of a block are not drawn.
-    ends = (end for end in range(len(code) - _UNSURE, 0, -1) if code[end - 1].strip() and code[end].strip())
-    if not (end := next(ends, 0)):
+    opening, *lines = block.text.splitlines(keepends=True)
+    code = fence.content.splitlines()
+    sure = len(code) - _UNSURE if grows else len(code)
+    if sure <= (_MOST_CODE if grows else _MOST_AT_ONCE):
         return None
-    return opening + "".join(code[:end]) + block.tokens[0].markup, opening + "".join(code[end:])
+    # Blank lines at the edge of a block are not drawn, so those at the cut are counted.
+    end = next((end for end in range(min(sure, _MOST_AT_ONCE), 0, -1) if code[end - 1].strip()), 0)
+    following = next((line for line in range(end, sure) if code[line].strip()), None)
+    if following is None:
+        return None
+    drawn = opening + "".join(lines[:end]) + fence.markup
+    return _Cut(drawn, following - end if end else 0, opening + "".join(lines[following:]), len(code) - following)
 
 
 def _visible(row: str) -> int:

@@ -66,6 +66,8 @@ class TurnPrinter:
         self._prices = prices
         self._answer: _PlainAnswer | _ScreenAnswer = _ScreenAnswer(console) if console.screen else _PlainAnswer(console)
         self._began = self._since = monotonic()
+        # What a person takes to answer a question is not the turn's time.
+        self._hidden_before = console.live.hidden_for
         self._model = ""
         self._window = 0
         self._running: dict[int, _Running] = {}
@@ -156,7 +158,8 @@ class TurnPrinter:
             why = f"stopped ({reply.reason}): {reply.error}".removesuffix(": ")
             self._console.note(self._console.bad(clean_terminal(why)))
         if self._console.interactive:
-            line = spent_line(self._messages, self._window, monotonic() - self._began, self._prices)
+            hidden = self._console.live.hidden_for - self._hidden_before
+            line = spent_line(self._messages, self._window, monotonic() - self._began - hidden, self._prices)
             if line:
                 self._aside(line)
 
@@ -291,6 +294,9 @@ class _ScreenAnswer:
             self._print(shown.certain)
             self._console.live.tail(shown.live)
             self._pause = max(_REFRESH, _SHARE * (monotonic() - began))
+            if shown.is_behind:
+                # Whoever waits for this process goes first.
+                self._timer = asyncio.get_running_loop().call_later(self._pause, self._refresh)
 
     def _finish(self) -> None:
         if self._timer is not None:
@@ -298,7 +304,11 @@ class _ScreenAnswer:
             self._timer = None
         if self._rows is not None:
             self._console.live.tail(())
-            self._print(self._rows.rows(self._console.columns(), last=True).certain)
+            is_behind = True
+            while is_behind:
+                shown = self._rows.rows(self._console.columns(), last=True)
+                is_behind = shown.is_behind
+                self._print(shown.certain)
             self._rows = None
 
     def _print(self, rows: list[str]) -> None:

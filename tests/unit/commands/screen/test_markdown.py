@@ -12,7 +12,17 @@ from parts.talking_model import MARKDOWN, words_of
 def whole(text: str, width: int = 80, *, colour: bool = False) -> list[str]:
     rows = MarkdownRows(colour=colour)
     rows.feed(text)
-    return rows.rows(width, last=True).certain
+    return rest_of(rows, width)
+
+
+def rest_of(rows: MarkdownRows, width: int) -> list[str]:
+    """Everything that is left, drawn bit by bit."""
+    shown = rows.rows(width, last=True)
+    found = shown.certain
+    while shown.is_behind:
+        shown = rows.rows(width, last=True)
+        found += shown.certain
+    return found
 
 
 def in_pieces(pieces: list[str], width: int = 80) -> list[str]:
@@ -20,7 +30,7 @@ def in_pieces(pieces: list[str], width: int = 80) -> list[str]:
     for piece in pieces:
         rows.feed(piece)
         given_out += rows.rows(width).certain
-    return given_out + rows.rows(width, last=True).certain
+    return given_out + rest_of(rows, width)
 
 
 @pytest.mark.parametrize("width", [60, 100, 200])
@@ -32,9 +42,20 @@ def test_an_answer_is_the_same_whether_it_comes_whole_or_word_by_word_and_fits(w
 
 
 def test_long_code_is_the_same_whether_it_comes_whole_or_line_by_line() -> None:
-    code = [f"line {number}\n" if number % 7 else "\n" for number in range(1, 200)]
+    code = [f"line {number}\n" if number % 7 else "\n" for number in range(1, 1000)]
     pieces = ["Look:\n\n", "```text\n", *code, "```\n", "\n", "And so on.\n"]
-    assert in_pieces(pieces) == whole("".join(pieces))
+    expected = ["Look:", "", *(f"  {line}".rstrip() for line in code), "", "And so on."]
+    assert in_pieces(pieces) == whole("".join(pieces)) == expected
+
+
+@pytest.mark.parametrize("last", [True, False])
+def test_long_code_that_came_at_once_is_drawn_bit_by_bit(last: bool) -> None:
+    rows = MarkdownRows(colour=True)
+    rows.feed("```python\n" + "x = 1\n\n" * 1000 + "```\nThe end.\n")
+    sizes = []
+    while (shown := rows.rows(80, last=last)).is_behind:
+        sizes.append(len(shown.certain))
+    assert (len(sizes) >= 30, max(sizes) <= 60) == (True, True)
 
 
 @settings(max_examples=15, deadline=None)
@@ -51,7 +72,7 @@ def test_a_window_that_gets_narrower_loses_and_repeats_no_word() -> None:
         assert isinstance(piece, str)
         rows.feed(piece)
         shown += rows.rows(100 if number < 100 else 37).certain
-    shown += rows.rows(61, last=True).certain
+    shown += rest_of(rows, 61)
     assert " ".join(shown).split() == text.split()
 
 
