@@ -9,14 +9,13 @@ import shlex
 from collections.abc import Awaitable, Callable
 from secrets import token_urlsafe
 from time import time
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from openclaw.auth.flow_runner import FlowRunner, rules_for
 from openclaw.auth.records import Grant, Registration, ServerRecord
 from openclaw.auth.signing import make_signer
-from openclaw.auth.tokens import TokenStore
 from openclaw.config.servers import AuthSpec, ServerSpec
 from openclaw.errors import SignInNeededError
 from openclaw.net.client import ClientOptions
@@ -27,6 +26,7 @@ from openclaw.protocol.oauth.registration import Configured, OAuthClient
 from openclaw.protocol.oauth.token import Proof
 from openclaw.protocol.oauth.wire import clean_scopes
 from openclaw.redact import SECRET_SCHEME, mask, remember
+from openclaw.secrets.store.encrypted import EncryptedStore
 from openclaw.security.egress import parse_url
 from openclaw.single_flight import SingleFlight
 
@@ -40,16 +40,22 @@ _CHOICES: Final = (
 )
 
 
+# Is given what is done, for which server, and the doing of it: gives what that gives.
+TraceSignIn = Callable[[str, str, Awaitable[Any]], Awaitable[Any]]
+T = TypeVar("T")
+
+
 class AuthDependencies(msgspec.Struct, frozen=True):
     """What all accounts of a program share."""
 
-    store: TokenStore
+    store: EncryptedStore
     resolve: Resolve
     network: ClientOptions = msgspec.field(default_factory=ClientOptions)
     clock: Callable[[], float] = time
     # A renewal whose asker was cancelled goes on: the authorization server may have replaced the refresh token already, and the new one
     # would be lost with the answer.
     flights: SingleFlight[Grant] = msgspec.field(default_factory=lambda: SingleFlight("auth", goes_on=True))
+    trace: TraceSignIn | None = None
 
 
 class Account:
@@ -74,7 +80,7 @@ class Account:
         return self.url, self.spec.owner
 
     @property
-    def store(self) -> TokenStore:
+    def store(self) -> EncryptedStore:
         return self.dependencies.store
 
     @property
@@ -84,6 +90,12 @@ class Account:
 
     def now(self) -> float:
         return self.dependencies.clock()
+
+    async def traced(self, what: str, work: Awaitable[T]) -> T:
+        """What `work` gives: a sign-in to this server, or a part of one, which whoever traces is told of."""
+        trace = self.dependencies.trace
+        result: T = await (work if trace is None else trace(what, self.spec.name, work))
+        return result
 
     # What is stored
 

@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from openclaw.auth import login
-from openclaw.auth.account import Account, AuthDependencies, Resolve
+from openclaw.auth.account import Account, AuthDependencies, Resolve, TraceSignIn
 from openclaw.auth.bearer import AuthStatus, BearerAuthorizer
-from openclaw.auth.keychain import Keychain, SystemKeychain
 from openclaw.auth.signing import make_signer
-from openclaw.auth.store_key import Source, StoreKey
-from openclaw.auth.tokens import TokenStore
 from openclaw.config.servers import ServerSpec
 from openclaw.net.client import ClientOptions
 from openclaw.protocol.oauth.registration import client_metadata_document
+from openclaw.secrets.store.encrypted import EncryptedStore
+from openclaw.secrets.store.key import Source, StoreKey
+from openclaw.secrets.store.keychain import Keychain, SystemKeychain
 
 _SYSTEM = SystemKeychain()
 
@@ -30,7 +30,8 @@ _SYSTEM = SystemKeychain()
 class Credentials:
     """`resolve` replaces secret references. `key` is `tokenStore.key`, a reference or a value; empty when it is not set.
 
-    `keychain` None keeps the OS keychain out of it. `network` carries proxies, if OAuth requests shall use them.
+    `keychain` None keeps the OS keychain out of it. `network` carries proxies, if OAuth requests shall use them. `trace` is
+    told of every sign-in and renewal.
     """
 
     def __init__(
@@ -42,13 +43,14 @@ class Credentials:
         keychain: Keychain | None = _SYSTEM,
         network: ClientOptions | None = None,
         clock: Callable[[], float] = time.time,
+        trace: TraceSignIn | None = None,
     ) -> None:
         async def configured() -> str:
             return await resolve(key)
 
         store_key = StoreKey(tokens_dir, configured=configured if key else None, keychain=keychain)
         self._dependencies = AuthDependencies(
-            TokenStore(tokens_dir, store_key), resolve, network or ClientOptions(), clock
+            EncryptedStore(tokens_dir, store_key), resolve, network or ClientOptions(), clock, trace=trace
         )
 
     def authorizer(self, spec: ServerSpec) -> BearerAuthorizer | None:
@@ -60,19 +62,23 @@ class Credentials:
 
     async def start(self, spec: ServerSpec) -> login.Started:
         """Begin a sign-in whose callback address is pasted: `finish` it within ten minutes, in this or another process."""
-        return await login.start(await self._account(spec))
+        account = await self._account(spec)
+        return await account.traced("begin sign-in", login.start(account))
 
     async def finish(self, spec: ServerSpec, callback_url: str) -> login.SignedIn:
-        return await login.finish(await self._account(spec), callback_url)
+        account = await self._account(spec)
+        return await account.traced("finish sign-in", login.finish(account, callback_url))
 
     async def sign_in(
         self, spec: ServerSpec, show: login.Show, *, patience: float = login.LISTEN_LIFE
     ) -> login.SignedIn:
         """Begin and finish a sign-in with a listener on this machine. `show` opens or prints the address; it may be asked twice."""
-        return await login.sign_in(await self._account(spec), show, patience=patience)
+        account = await self._account(spec)
+        return await account.traced("sign-in", login.sign_in(account, show, patience=patience))
 
     async def logout(self, spec: ServerSpec) -> login.SignedOut:
-        return await login.logout(await self._account(spec))
+        account = await self._account(spec)
+        return await account.traced("sign-out", login.logout(account))
 
     async def status(self, spec: ServerSpec) -> AuthStatus:
         return await BearerAuthorizer(spec, self._dependencies).status()

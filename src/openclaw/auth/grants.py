@@ -19,12 +19,14 @@ from openclaw.redact import retire
 
 async def renew(account: Account, stale: str) -> Grant:
     """A newer grant than the one whose access token is `stale`. Raises SignInNeededError when only a person can help."""
-    return await account.dependencies.flights.join(f"renew:{account.identity}", lambda: _renew(account, stale))
+    flight = account.dependencies.flights.join(f"renew:{account.identity}", lambda: _renew(account, stale))
+    return await account.traced("renew sign-in", flight)
 
 
 async def obtain(account: Account, stale: str) -> Grant:
     """A grant for a client that signs in by itself, newer than the one whose access token is `stale`."""
-    return await account.dependencies.flights.join(f"obtain:{account.identity}", lambda: _obtain(account, stale))
+    flight = account.dependencies.flights.join(f"obtain:{account.identity}", lambda: _obtain(account, stale))
+    return await account.traced("sign-in", flight)
 
 
 async def _renew(account: Account, stale: str) -> Grant:

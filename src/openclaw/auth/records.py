@@ -1,7 +1,8 @@
 """What is kept about sign-ins, one record a file, always encrypted.
 
 A `Grant` belongs to an issuer, a resource, the address it is sent to, and an owner; a `Registration` to an issuer, an address and an owner.
-Records are found by these names alone, so that nothing of one server is ever looked at for another. `tokens.py` stores them.
+Records are found by these names alone, so that nothing of one server is ever looked at for another. `secrets/store/encrypted.py`
+stores them.
 """
 
 from typing import Final, Literal
@@ -10,20 +11,10 @@ import msgspec
 
 from openclaw.protocol.oauth.authorization import Question
 from openclaw.protocol.oauth.registration import OAuthClient
+from openclaw.secrets.store.encrypted import Record
 
 # Tokens are renewed this long before they expire, so that no call is sent with one that expires on the way.
 RENEW_BEFORE: Final = 60.0
-
-
-class AuthRecord(msgspec.Struct, frozen=True):
-    """Base of what the store keeps: never printed with its content."""
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}()"
-
-    def secrets(self) -> tuple[str, ...]:
-        """What of it nobody may see; whoever stores or reads a record masks these from then on."""
-        return ()
 
 
 class Endpoints(msgspec.Struct, frozen=True):
@@ -33,7 +24,7 @@ class Endpoints(msgspec.Struct, frozen=True):
     revocation: str = ""
 
 
-class Grant(AuthRecord, frozen=True):
+class Grant(Record, frozen=True):
     """Tokens, and all that is needed to renew them after a restart."""
 
     how: Literal["authorization_code", "client_credentials", "enterprise"]
@@ -73,7 +64,7 @@ class ScopeRefusals(msgspec.Struct, frozen=True):
     at: float
 
 
-class ServerRecord(AuthRecord, frozen=True):
+class ServerRecord(Record, frozen=True):
     """What is known of one server: which grant is its own, and what it asked for meanwhile."""
 
     issuer: str = ""
@@ -98,19 +89,19 @@ class ServerRecord(AuthRecord, frozen=True):
     registered_at: str = ""
     # Scopes that calls turned out to need, beside those of a plain sign-in.
     wanted: tuple[str, ...] = ()
-    refusals: dict[str, ScopeRefusals] = {}
+    refusals: dict[str, ScopeRefusals] = msgspec.field(default_factory=dict)
     # Sign-ins that brought too few scopes for some call, whichever they were; and when that was found out.
-    too_few: dict[str, float] = {}
+    too_few: dict[str, float] = msgspec.field(default_factory=dict)
 
 
-class Registration(AuthRecord, frozen=True):
+class Registration(Record, frozen=True):
     client: OAuthClient
 
     def secrets(self) -> tuple[str, ...]:
         return self.client.secret, self.client.manage_token
 
 
-class Pending(AuthRecord, frozen=True):
+class Pending(Record, frozen=True):
     """A sign-in that waits for its redirect."""
 
     question: Question

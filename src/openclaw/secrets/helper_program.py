@@ -50,7 +50,9 @@ async def ask(
 def find_vendor(name: str, dependencies: ProviderDependencies) -> str:
     """The vendor's command line on our search path; empty when it is not installed."""
     try:
-        return find_program(name, search_path=dependencies.env.get("PATH", ""))
+        return find_program(
+            name, search_path=dependencies.env.get("PATH", ""), suffixes=dependencies.env.get("PATHEXT")
+        )
     except ProcessError:
         return ""
 

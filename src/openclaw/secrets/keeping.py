@@ -1,12 +1,11 @@
-"""Putting a secret away: into the system's keychain or, where there is none, into a file of its own that only its owner can read.
+"""Putting a secret away: into the system's keychain or, where there is none, into an encrypted store of ours.
 
 Gives the reference that finds it again. Never writes over another secret of the same name, which may be somebody's: the new one gets a
 number. Which of the two places it is was decided before (`Keeper.of`) and is never changed on the way.
 """
 
 import asyncio
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, Literal, TypeVar
 from urllib.parse import quote, unquote
@@ -14,12 +13,16 @@ from urllib.parse import quote, unquote
 from keyring.backend import KeyringBackend
 from keyring.errors import KeyringError
 
+from openclaw.config.loaded import Config
+from openclaw.config.servers import secret_text
 from openclaw.daemon_thread import in_daemon_thread
 from openclaw.errors import SecretError, StoreError
-from openclaw.files import create, make_directory, reason
+from openclaw.files import reason
 from openclaw.redact import SECRET_SCHEME, remember
-from openclaw.secrets.file import read_private
+from openclaw.secrets.encrypted import StoredSecret, reference_to, secret_store
 from openclaw.secrets.keychain import system_keychain
+from openclaw.secrets.resolve import Resolver
+from openclaw.secrets.store.encrypted import EncryptedStore
 
 T = TypeVar("T")
 
@@ -32,26 +35,35 @@ _MOST: Final = 100
 Place = Literal["keychain", "file"]
 
 
-class Keeper:
-    """`folder` is where files go. `why` says why it is not the keychain, where it is not."""
+def is_kept(reference: str, folder: Path, name: str = "") -> bool:
+    """Whether we put a secret there ourselves, under a name that begins so. `folder` is that of the store."""
+    # Before there was a store each was a file in it, its name in one piece.
+    file = f"file/{quote(str(folder), safe='/')}/{name.replace('/', '.')}"
+    places = (f"keychain/{SERVICE}/{quote(name, safe='/')}", f"encrypted/{quote(name, safe='/')}", file)
+    return reference.startswith(tuple(SECRET_SCHEME + place for place in places))
 
-    def __init__(self, folder: Path, keychain: KeyringBackend | None, why: str = "") -> None:
-        self._folder = folder
+
+class Keeper:
+    """`store` is for what does not go into the keychain. `why` says why nothing does, where nothing does."""
+
+    def __init__(self, store: EncryptedStore, keychain: KeyringBackend | None, why: str = "") -> None:
+        self._store = store
         self._keychain = keychain
         self._made: list[str] = []
         self.why = why
 
     @classmethod
-    async def of(cls, folder: Path, place: Place | None = None) -> "Keeper":
+    async def of(cls, config: Config, env: Mapping[str, str], folder: Path, place: Place | None = None) -> "Keeper":
         """`place` insists on one; otherwise it is the keychain wherever there is one. Raises SecretError when there is not."""
+        store = secret_store(folder, secret_text(config.root.token_store.key), Resolver.of(config, env).resolve)
         if place == "file":
-            return cls(folder, None)
+            return cls(store, None)
         try:
-            return cls(folder, await in_daemon_thread(system_keychain))
+            return cls(store, await in_daemon_thread(system_keychain))
         except SecretError as error:
             if place == "keychain":
                 raise
-            return cls(folder, None, error.message)
+            return cls(store, None, error.message)
 
     @property
     def place(self) -> Place:
@@ -59,7 +71,11 @@ class Keeper:
 
     @property
     def shown(self) -> str:
-        return "the keychain" if self._keychain is not None else f"files in {self._folder}, which only you can read"
+        return "the keychain" if self._keychain is not None else f"the encrypted store in {self._store.directory}"
+
+    async def warning(self) -> str:
+        """What the person is to be told about the key of that store, once for ever; empty otherwise."""
+        return await self._store.key.warn()
 
     async def take_back(self) -> None:
         """Take away again what this keeper put away; what was there before, and may be in use, stays."""
@@ -77,9 +93,8 @@ class Keeper:
                 reference = f"{SECRET_SCHEME}keychain/{SERVICE}/{quote(numbered, safe='/')}"
                 is_there = await self._into_keychain(self._keychain, numbered, kept, reference)
             else:
-                file = self._folder / re.sub(r"[^A-Za-z0-9_.-]+", ".", numbered).strip(".")
-                reference = f"{SECRET_SCHEME}file/{quote(str(file), safe='/')}"
-                is_there = await self._into_file(file, kept, reference)
+                reference = reference_to(numbered)
+                is_there = await self._into_store(numbered, kept, reference)
             if is_there:
                 return reference
         raise SecretError(f"There are {_MOST} secrets named {name} already.")
@@ -88,7 +103,10 @@ class Keeper:
         """Take a secret of ours away again, as far as that can be done. Why it may still be there; empty when it is gone."""
         kind, _, rest = reference.removeprefix(SECRET_SCHEME).partition("/")
         try:
-            if kind == "file":
+            if kind == "encrypted":
+                await self._store.delete(StoredSecret, unquote(rest))
+            elif kind == "file":
+                # Files that nothing encrypted are where secrets went before there was a store.
                 await asyncio.to_thread(Path(unquote(rest)).unlink, missing_ok=True)
             elif self._keychain is None:
                 return self.why or "the keychain was not asked"
@@ -97,7 +115,7 @@ class Keeper:
                 await self._asked(lambda: keychain.delete_password(SERVICE, account))
         except OSError as error:
             return reason(error)
-        except SecretError as error:
+        except (SecretError, StoreError) as error:
             return error.message.rstrip(".")
         return ""
 
@@ -123,20 +141,12 @@ class Keeper:
             why = f"refused ({type(error).__name__})"
         raise SecretError(f"The keychain {why}.", hint="Unlock it and try again, or use --secrets file.")
 
-    async def _into_file(self, file: Path, value: str, reference: str) -> bool:
-        """The same for a file."""
-        try:
-            make_directory(self._folder)
-            create(file, [value.encode()])
-        except FileExistsError:
-            return await self._holds(file, value)
-        except OSError as error:
-            raise StoreError(f"{file} cannot be written: {reason(error)}.") from None
-        self._made.append(reference)
-        return True
-
-    async def _holds(self, file: Path, value: str) -> bool:
-        try:
-            return await read_private(file) == value
-        except SecretError:
-            return False
+    async def _into_store(self, name: str, value: str, reference: str) -> bool:
+        """The same for the store."""
+        async with self._store.lock(StoredSecret, name):
+            there = await self._store.read(StoredSecret, name)
+            if there is None:
+                self._made.append(reference)
+                await self._store.write(StoredSecret(value), name)
+                return True
+        return there.value == value

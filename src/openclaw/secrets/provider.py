@@ -33,6 +33,8 @@ class ProviderDependencies(msgspec.Struct, frozen=True):
     resolve: Callable[[str], Awaitable[str]]
     # Seconds for one reference, unless its provider is configured with a time of its own.
     timeout: float
+    # `tokenStore.key`, with which our own encrypted stores are opened; empty when it is not set.
+    store_key: str = ""
     # Whether an optional library is there.
     installed: Callable[[str], bool] = is_installed
 

@@ -18,7 +18,7 @@ from openclaw.log import one_line
 from openclaw.redact import SECRET_SCHEME
 
 # `ref` is what `{source, provider, id}` objects become; people write the object.
-PROVIDERS = ("gcp", "aws", "vault", "azure", "env", "file", "keychain", "exec")
+PROVIDERS = ("gcp", "aws", "vault", "azure", "env", "file", "keychain", "encrypted", "exec")
 OBJECT = "ref"
 # The longest names providers know (an ARN, a path) are far below; past this it is a mistake or an attack.
 MAX_REFERENCE = 4096

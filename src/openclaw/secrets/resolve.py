@@ -42,9 +42,13 @@ class Resolver:
         place: Callable[[str], Path] = Path,
         providers: Mapping[str, SecretProvider] | None = None,
         clock: Callable[[], float] = time.monotonic,
+        store_key: str = "",
     ) -> None:
-        """`place` finds files that the config names. `providers` stand in for our own of the same names."""
-        self._dependencies = ProviderDependencies(settings, env, place, self.resolve, settings.timeout_ms / 1000)
+        """`place` finds files that the config names. `providers` stand in for our own of the same names. `store_key` is that of
+        `tokenStore`."""
+        self._dependencies = ProviderDependencies(
+            settings, env, place, self.resolve, settings.timeout_ms / 1000, store_key
+        )
         self._providers: dict[str, SecretProvider] = dict(providers or {})
         self._clock = clock
         self._flights: SingleFlight[str] = SingleFlight("secret", goes_on=False)
@@ -54,7 +58,8 @@ class Resolver:
 
     @classmethod
     def of(cls, config: Config, env: Mapping[str, str]) -> "Resolver":
-        return cls(config.root.secrets, env, place=config.resolve)
+        key = secret_text(config.root.token_store.key)
+        return cls(config.root.secrets, env, place=config.resolve, store_key=key)
 
     async def resolve(self, value: str | SecretRef) -> str:
         """The value with every reference in it replaced; plain text comes back as it is.
@@ -155,6 +160,10 @@ def _made(name: str, dependencies: ProviderDependencies) -> SecretProvider:
             from openclaw.secrets.keychain import KeychainSecrets
 
             return KeychainSecrets(dependencies)
+        case "encrypted":
+            from openclaw.secrets.encrypted import EncryptedSecrets
+
+            return EncryptedSecrets(dependencies)
         case "exec":
             from openclaw.secrets.exec import ExecSecrets
 

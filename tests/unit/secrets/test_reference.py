@@ -41,7 +41,7 @@ def test_a_reference_names_a_provider_and_a_secret(text: str, expected: Referenc
         (
             "secret://1password/x",
             "secret://1password/x cannot be resolved: there is no provider '1password'. "
-            "Providers: gcp, aws, vault, azure, env, file, keychain, exec.",
+            "Providers: gcp, aws, vault, azure, env, file, keychain, encrypted, exec.",
         ),
         (
             "secret://env",
@@ -54,7 +54,8 @@ def test_a_reference_names_a_provider_and_a_secret(text: str, expected: Referenc
         ("secret://env/A\nB", "secret://env/A\\nB is not a secret reference. Write secret://PROVIDER/NAME."),
         (
             "secret:///x",
-            "secret:///x cannot be resolved: there is no provider ''. Providers: gcp, aws, vault, azure, env, file, keychain, exec.",
+            "secret:///x cannot be resolved: there is no provider ''. "
+            "Providers: gcp, aws, vault, azure, env, file, keychain, encrypted, exec.",
         ),
     ],
 )

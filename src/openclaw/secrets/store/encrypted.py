@@ -2,7 +2,7 @@
 
 The file's name is a hash of the record's kind and identity, and both are bound into the encryption: a file put in another's place does not
 open. Every secret of a record is masked from the moment it is read or written here. Who has stored nothing needs no key and loads no
-cryptography. `store_key.py` knows where the key comes from, `records.py` what is kept.
+cryptography. `key.py` knows where the key comes from; what is kept are the records of `auth/records.py` and of `secrets/encrypted.py`.
 """
 
 import asyncio
@@ -18,16 +18,15 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from openclaw.auth.lock import hold
-from openclaw.auth.records import AuthRecord
-from openclaw.auth.store_key import StoreKey
 from openclaw.content import to_json
 from openclaw.errors import StoreError
 from openclaw.files import reason, replace
 from openclaw.libraries import missing
 from openclaw.redact import remember
+from openclaw.secrets.store.key import StoreKey
+from openclaw.secrets.store.lock import hold
 
-R = TypeVar("R", bound=AuthRecord)
+R = TypeVar("R", bound="Record")
 
 # The size that GCM is defined for; random ones do not repeat within the lifetime of a key.
 _NONCE_BYTES: Final = 12
@@ -37,13 +36,24 @@ _MAX_FILE: Final = 1024 * 1024
 LOCK_PATIENCE: Final = 120.0
 
 
+class Record(msgspec.Struct, frozen=True):
+    """Base of what the store keeps: never printed with its content. The name of a kind is part of where its records are found."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+    def secrets(self) -> tuple[str, ...]:
+        """What of it nobody may see; whoever stores or reads a record masks these from then on."""
+        return ()
+
+
 class _Sealed(msgspec.Struct, frozen=True):
     nonce: str
     data: str
     version: int = 1
 
 
-class TokenStore:
+class EncryptedStore:
     def __init__(self, directory: Path, key: StoreKey) -> None:
         self.directory = directory
         self.key = key
@@ -69,12 +79,12 @@ class TokenStore:
         except (msgspec.MsgspecError, UnicodeDecodeError, binascii.Error, ValueError, _invalid_tag()):
             raise StoreError(
                 f"{file} is damaged, or was put there from elsewhere; it is not used.",
-                hint="Remove it and sign in again.",
+                hint=f"Remove it and {self.key.contents.again}.",
             ) from None
         _mask(record)
         return record
 
-    async def write(self, record: AuthRecord, *identity: str) -> None:
+    async def write(self, record: Record, *identity: str) -> None:
         """Keep a record. When this returns it is on the disk."""
         kind = type(record)
         _mask(record)
@@ -86,7 +96,7 @@ class TokenStore:
         await asyncio.to_thread(replace, self._file(kind, identity), text.encode())
         self.changes += 1
 
-    async def delete(self, kind: type[AuthRecord], *identity: str) -> bool:
+    async def delete(self, kind: type[Record], *identity: str) -> bool:
         """Forget a record. Whether there was one."""
         try:
             self._file(kind, identity).unlink()
@@ -97,11 +107,11 @@ class TokenStore:
         self.changes += 1
         return True
 
-    def lock(self, kind: type[AuthRecord], *identity: str) -> AbstractAsyncContextManager[None]:
+    def lock(self, kind: type[Record], *identity: str) -> AbstractAsyncContextManager[None]:
         """Hold a record against every other process, from reading it to writing it."""
         return hold(self._file(kind, identity).with_suffix(".lock"), patience=LOCK_PATIENCE)
 
-    def stamp(self, kind: type[AuthRecord], *identity: str) -> int:
+    def stamp(self, kind: type[Record], *identity: str) -> int:
         """A number that changes whenever the record does; 0 when there is none. Costs one look at the file system."""
         try:
             status = os.stat(f"{self._folder}/{_name(kind, identity)}")
@@ -110,7 +120,7 @@ class TokenStore:
         # Clocks of file systems tick slowly: two writes may have the same time, but not the same file.
         return hash((status.st_mtime_ns, status.st_ino))
 
-    def _file(self, kind: type[AuthRecord], identity: tuple[str, ...]) -> Path:
+    def _file(self, kind: type[Record], identity: tuple[str, ...]) -> Path:
         return self.directory / _name(kind, identity)
 
     async def _cipher(self) -> Any:
@@ -122,18 +132,18 @@ class TokenStore:
         return AESGCM(await self.key.get())
 
 
-def _mask(record: AuthRecord) -> None:
+def _mask(record: Record) -> None:
     for secret in record.secrets():
         remember(secret)
 
 
 @lru_cache(maxsize=1024)
-def _name(kind: type[AuthRecord], identity: tuple[str, ...]) -> str:
+def _name(kind: type[Record], identity: tuple[str, ...]) -> str:
     """Remembered, since each request looks whether its server's record has changed."""
     return f"{hashlib.sha256(_bound(kind, identity)).hexdigest()}.json"
 
 
-def _bound(kind: type[AuthRecord], identity: tuple[str, ...]) -> bytes:
+def _bound(kind: type[Record], identity: tuple[str, ...]) -> bytes:
     return to_json([kind.__name__, *identity])
 
 

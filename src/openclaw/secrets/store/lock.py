@@ -1,4 +1,4 @@
-"""The lock around a record of the token store, and what is said when it cannot be had. How a lock works is `openclaw.lock`."""
+"""The lock around a record of the encrypted store, and what is said when it cannot be had. How a lock works is `openclaw.lock`."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

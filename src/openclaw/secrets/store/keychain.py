@@ -1,7 +1,7 @@
 """The operating system's keychain, through `keyring`: macOS Keychain, Secret Service, Windows Credential Vault, and nothing else.
 
 Other backends of `keyring` are refused: some keep plain text. A call may wait for a person who unlocks the keychain, so each runs in a
-thread of its own within a deadline. Any failure is a KeychainError; `store_key.py` decides what it means.
+thread of its own within a deadline. Any failure is a KeychainError; `key.py` decides what it means.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
-"""The key that tokens are encrypted with, and where it comes from: `tokenStore.key`, the OS keychain, or a private file.
+"""The key that a directory of records is encrypted with, and where it comes from: `tokenStore.key`, the OS keychain, or a private file.
 
 The source is chosen once, written down in `store.json`, and never changed behind the operator's back: a key that is missing, or is not the
-one the tokens were encrypted with, stops everything that needs it, with a sentence. `store.json` holds no secret: the name of the source, a
-random name for the keychain, a salt, and a check value by which a wrong key is told from a damaged file.
+one the records were encrypted with, stops everything that needs it, with a sentence. `store.json` holds no secret: the name of the source,
+a random name for the keychain, a salt, and a check value by which a wrong key is told from a damaged file.
 """
 
 import asyncio
@@ -13,6 +13,7 @@ import hmac
 import logging
 import os
 import stat
+import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from secrets import token_bytes, token_hex
@@ -20,12 +21,12 @@ from typing import Final, Literal
 
 import msgspec
 
-from openclaw.auth.keychain import Keychain, KeychainError
-from openclaw.auth.lock import hold
 from openclaw.content import to_json
 from openclaw.errors import StoreError
 from openclaw.files import replace
 from openclaw.redact import remember
+from openclaw.secrets.store.keychain import Keychain, KeychainError
+from openclaw.secrets.store.lock import hold
 from openclaw.single_flight import SingleFlight
 
 _log = logging.getLogger(__name__)
@@ -46,6 +47,17 @@ NAMES: Final[dict[Source, str]] = {
 }
 
 
+class Contents(msgspec.Struct, frozen=True):
+    """What a directory holds, in words: their name, and what is to be done when they are lost."""
+
+    name: str
+    again: str
+
+
+TOKENS: Final = Contents("tokens", "sign in again")
+SECRETS: Final = Contents("secrets", "store them again")
+
+
 class StoreInfo(msgspec.Struct, frozen=True):
     """What `store.json` says."""
 
@@ -59,19 +71,25 @@ class StoreInfo(msgspec.Struct, frozen=True):
 
 
 class StoreKey:
-    """The key of one directory of tokens, fetched when first needed.
+    """The key of one directory of records, fetched when first needed.
 
     `configured` gives the value of `tokenStore.key`; None when it is not set. `keychain` is None where it shall not be used.
     """
 
     def __init__(
-        self, directory: Path, *, configured: Callable[[], Awaitable[str]] | None, keychain: Keychain | None
+        self,
+        directory: Path,
+        *,
+        configured: Callable[[], Awaitable[str]] | None,
+        keychain: Keychain | None,
+        contents: Contents = TOKENS,
     ) -> None:
+        self.contents = contents
         self._directory = directory
         self._configured = configured
         self._keychain = keychain
         self._key: bytes | None = None
-        self._flights: SingleFlight[bytes] = SingleFlight("token-key", goes_on=True)
+        self._flights: SingleFlight[bytes] = SingleFlight("store-key", goes_on=True)
 
     async def get(self) -> bytes:
         """The key, making one at the very first use. Raises StoreError or what the configured source raises."""
@@ -88,8 +106,9 @@ class StoreKey:
         key = await self._fetch(info)
         if not hmac.compare_digest(_check(key), info.check):
             raise StoreError(
-                f"The tokens in {self._directory} were encrypted with another key than the present one ({NAMES[info.source]}).",
-                hint="Give the former key back, or remove that directory and sign in again.",
+                f"The {self.contents.name} in {self._directory} were encrypted with another key than the present one "
+                f"({NAMES[info.source]}).",
+                hint=f"Give the former key back, or {self._start_anew}.",
             )
         return key
 
@@ -118,15 +137,15 @@ class StoreKey:
             return None
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
             raise StoreError(
-                f"{file} cannot be read, so the tokens beside it cannot either.",
-                hint="Restore it, or remove that directory and sign in again.",
+                f"{file} cannot be read, so the {self.contents.name} beside it cannot either.",
+                hint=f"Restore it, or {self._start_anew}.",
             ) from None
 
     async def _choose(self) -> StoreInfo:
         if any(self._directory.glob("*.json")):
             raise StoreError(
-                f"{self._directory} holds tokens, but {STORE_FILE}, which says how they are encrypted, is missing.",
-                hint="Restore it, or remove that directory and sign in again.",
+                f"{self._directory} holds {self.contents.name}, but {STORE_FILE}, which says how they are encrypted, is missing.",
+                hint=f"Restore it, or {self._start_anew}.",
             )
         id, salt = token_hex(8), token_hex(16)
         key, source = await self._first_key(id, salt)
@@ -139,8 +158,8 @@ class StoreKey:
 
     def _file_warning(self) -> str:
         return (
-            f"No keychain can be used here: the key of the stored tokens is in the file {self._directory / KEY_FILE}, which only you "
-            "can read. Set tokenStore.key to a secret:// reference to keep it elsewhere."
+            f"No keychain is used here: the key of the stored {self.contents.name} is in the file {self._directory / KEY_FILE}, which "
+            "only you can read. Set tokenStore.key to a secret:// reference to keep it elsewhere."
         )
 
     async def _first_key(self, id: str, salt: str) -> tuple[bytes, Source]:
@@ -167,8 +186,8 @@ class StoreKey:
             return await asyncio.to_thread(derive, await self._configured(), info.salt)
         if self._configured is not None:
             raise StoreError(
-                f"The tokens in {self._directory} are encrypted with {NAMES[info.source]}, but `tokenStore.key` is set now.",
-                hint="Take it out again, or remove that directory and sign in again.",
+                f"The {self.contents.name} in {self._directory} are encrypted with {NAMES[info.source]}, but `tokenStore.key` is set now.",
+                hint=f"Take it out again, or {self._start_anew}.",
             )
         text = await self._from_keychain(info) if info.source == "keychain" else self._from_file(info)
         try:
@@ -195,7 +214,7 @@ class StoreKey:
         file = self._directory / KEY_FILE
         try:
             status = file.lstat()
-            if os.name == "posix" and (status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) & 0o077):
+            if sys.platform != "win32" and (status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) & 0o077):
                 raise self._gone(info, f"others can read it (chmod 600 {file})")
             return file.read_text(encoding="ascii").strip()
         except FileNotFoundError:
@@ -203,10 +222,14 @@ class StoreKey:
         except (OSError, UnicodeDecodeError):
             raise self._gone(info, f"{file} cannot be read") from None
 
+    @property
+    def _start_anew(self) -> str:
+        return f"remove that directory and {self.contents.again}"
+
     def _gone(self, info: StoreInfo, why: str) -> StoreError:
         return StoreError(
-            f"The tokens in {self._directory} are encrypted with {NAMES[info.source]}, which cannot be used: {why}.",
-            hint="Give it back, or remove that directory and sign in again.",
+            f"The {self.contents.name} in {self._directory} are encrypted with {NAMES[info.source]}, which cannot be used: {why}.",
+            hint=f"Give it back, or {self._start_anew}.",
         )
 
 
