@@ -16,10 +16,10 @@ from datetime import date
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, WeakSet
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from openclaw.agent.agent import Agent, AgentDependencies, Settings
 from openclaw.agent.attachments import Attachment, Transcribe, discard, incoming
@@ -55,9 +55,13 @@ from openclaw.sessions.memory import MemoryStore
 from openclaw.sessions.retention import Keep
 from openclaw.sessions.sqlite import SqliteStore
 from openclaw.sessions.store import Store
-from openclaw.tool import SEARCH_TOOLS, Invocation, Tool, ToolResult
+from openclaw.skills.served import Offered, ServedSkills, VerifiedFiles
+from openclaw.tool import SEARCH_TOOLS, SKILL_READ, Invocation, Tool, ToolResult
 from openclaw.tools.invoke import Approve, Trace
-from openclaw.workplace import Workplace, workspace_of
+from openclaw.workplace import Workplace, skill_limits, workspace_of
+
+if TYPE_CHECKING:
+    from openclaw.telemetry.telemetry import Telemetry
 
 _log = logging.getLogger(__name__)
 
@@ -69,6 +73,7 @@ class App:
 
     `workspace` is where agents work that have none configured. `through_gateway` adds the rules of `gateway.tools`. `plugins` are
     built in beside `mcp-client`, by id. `approve` is asked about every call of a tool, and `trace` makes it (`tools/invoke.py`).
+    `telemetry` is the program's own; see `Engine`.
     """
 
     def __init__(
@@ -83,6 +88,7 @@ class App:
         plugins: Mapping[str, ToolPlugin] | None = None,
         approve: Approve | None = None,
         trace: Trace | None = None,
+        telemetry: "Telemetry | None" = None,
     ) -> None:
         self.engine = Engine(
             config,
@@ -91,6 +97,7 @@ class App:
             through_gateway=through_gateway,
             approve=approve,
             trace=trace,
+            telemetry=telemetry,
             ask_model=self._ask_model,
             workspace_of=lambda agent: self._root(self.engine.agent(agent), None),
         )
@@ -103,6 +110,8 @@ class App:
         # What is known for searching, by agent, and of a session with servers of its own.
         self._searches: dict[str, ToolSearch] = {}
         self._given_searches: WeakKeyDictionary[SessionServers, ToolSearch] = WeakKeyDictionary()
+        # What was read of skills of servers.
+        self._skill_files = VerifiedFiles()
         self._models_from: object = None
         # The one in use, and those that turns still use from before a reload.
         self._catalogs: WeakSet[Models] = WeakSet()
@@ -185,6 +194,13 @@ class App:
         asked = conversation or Conversation()
         spec = self.engine.agent(asked.agent)
         key = full_key(spec.id, asked.session or new_key(), asked.namespace)
+        said = _Said(message, attachments, blocks, sources, timeout, waited, began, label)
+        telemetry = self.engine.telemetry
+        if telemetry is None:
+            return await self._answer(spec, key, asked, said)
+        return await telemetry.turn(spec.id, key, asked.surface, message, self._answer(spec, key, asked, said))
+
+    async def _answer(self, spec: AgentSpec, key: str, asked: Conversation, said: "_Said") -> Reply:
         # Held before the model is looked for: it is the same catalog, and stays open to the end of the turn.
         async with self.models.used():
             one = await self.agent(
@@ -196,22 +212,26 @@ class App:
                 model=asked.model,
             )
             manager = await self.engine.manager()
-            manager.start(spec.id, first=message)
-            sent = await incoming(attachments, self.engine.media, transcribe=self._transcribe())
+            manager.start(spec.id, first=said.message)
+            sent = await incoming(said.attachments, self.engine.media, transcribe=self._transcribe())
             self.store.prune_beside(self.keep)
             collector = Collector(asked.sink, one.settings.model)
             _log.debug("agent %s answers with %s in session %s", spec.id, one.settings.model, short_hash(key))
             try:
                 outcome: RunOutcome = await one.turn(
-                    _said(message, sent, blocks, sources),
+                    _said(said.message, sent, said.blocks, said.sources),
                     self.engine.asking(
                         structs.replace(asked, agent=spec.id, session=key, namespace="", sink=collector)
                     ),
-                    deadline=spec.timeout if timeout is None else timeout,
-                    spent=waited + time.monotonic() - began,
-                    label=label,
+                    deadline=spec.timeout if said.timeout is None else said.timeout,
+                    spent=said.waited + time.monotonic() - said.began,
+                    label=said.label,
                     settled=lambda: manager.readiness.tell_left_out(spec.id, key),
                 )
+            except BaseException:
+                if (cut := collector.cut_reply(key)) is not None:
+                    self.engine.events.send(ReplyEnded(spec.id, cut))
+                raise
             finally:
                 discard(sent)
         reply = collector.reply(outcome, key)
@@ -245,6 +265,7 @@ class App:
         selection = await self.selection(spec, model)
         plugins = await self.plugins()
         given = await self._given_servers(session)
+        served = await self.served_skills(spec, session)
         workplace = self.workplace(spec, workspace, folders)
         # In a thread: there may be hundreds of files to read.
         skills = await asyncio.to_thread(workplace.skills)
@@ -266,12 +287,12 @@ class App:
             AgentDependencies(
                 provider_stream=selection.provider.stream,
                 store=self.store,
-                sources=(workplace.native(skills), plugins, *given),
+                sources=(workplace.native(skills), served, plugins, *given),
                 policy_decide=self.engine.decide,
                 invoke=self.engine.invoke,
                 clock=time.monotonic,
                 today=date.today,
-                contexts=(plugins, *given),
+                contexts=(served, plugins, *given),
                 skills=skills.prompt,
                 search=self._search(spec.id, given),
             ),
@@ -289,13 +310,30 @@ class App:
             return ()
         return (given,)
 
+    async def served_skills(self, spec: AgentSpec, session: str = "") -> ServedSkills:
+        """The skills that servers offer an agent, and those that a session was given: none where the plugin for servers is switched off."""
+        sources: list[Offered] = []
+        if MCP_CLIENT in (await self.plugins()).names:
+            sources.append((await self.engine.manager()).skills)
+        section = self.config.root.skills
+        return ServedSkills(
+            [*sources, *(one.skills for one in await self._given_servers(session))],
+            spec.id,
+            decide=self.engine.decide,
+            allowed=spec.skills,
+            disabled=[name for name, entry in section.entries.items() if entry.enabled is False],
+            limits=skill_limits(section.limits),
+            media=self.engine.media,
+            kept=self._skill_files,
+        )
+
     # The parts, each made when it is first asked for
 
     @cached_property
     def store(self) -> Store:
-        if self._given_store is not None:
-            return self._given_store
-        return MemoryStore() if self.config.root.session.store == "memory" else self.file_store
+        store = self._given_store or (MemoryStore() if self.config.root.session.store == "memory" else self.file_store)
+        telemetry = self.engine.telemetry
+        return store if telemetry is None else telemetry.store(store)
 
     @cached_property
     def file_store(self) -> SqliteStore:
@@ -319,6 +357,7 @@ class App:
             resolve=self._resolve,
             look_around=self.config.root.models.mode == "merge",
             base=self.config.file.parent,
+            trace=None if self.engine.telemetry is None else self.engine.telemetry.trace_model,
         )
         self._models_from = _models(self.config)
         self._catalogs.add(catalog)
@@ -427,7 +466,7 @@ class App:
                         await plugin_rules(self.config, self.engine.resolve),
                         LoaderDependencies(self.paths.data_dir / "plugins"),
                         built_in=self._built_in,
-                        reserved=(*NATIVE_NAMES, *SEARCH_TOOLS, MCP_MANAGE),
+                        reserved=(*NATIVE_NAMES, *SEARCH_TOOLS, SKILL_READ, MCP_MANAGE),
                         reserved_for=manager.reserved_for,
                     )
                     self._exit.push_async_callback(self._plugins.close)
@@ -505,6 +544,8 @@ class App:
             workplace = self.workplace(spec, workspace, folders)
             native = workplace.native(await asyncio.to_thread(workplace.skills))
             found = next((tool for tool in native.tools(spec.id) if tool.name == name), None)
+        elif name == SKILL_READ:
+            found = next(iter((await self.served_skills(spec, session)).tools(spec.id)), None)
         else:
             plugins, given = await self.plugins(), await self._given_servers(session)
 
@@ -519,6 +560,19 @@ class App:
                 await asyncio.gather(plugins.settle(spec.id, 0.0), *(source.settle(spec.id, grace) for source in given))
                 found = named()
         return found if found is not None and self.engine.decide(found, spec.id).allowed else None
+
+
+class _Said(Struct, frozen=True):
+    """The arguments of `App.reply` but for the conversation. `began` is when it was called (monotonic)."""
+
+    message: str
+    attachments: Sequence[Attachment]
+    blocks: Sequence[Block]
+    sources: Sequence[str]
+    timeout: float | None
+    waited: float
+    began: float
+    label: str
 
 
 class _InnerCalls:
@@ -569,7 +623,13 @@ def _key_of_call(spec: AgentSpec, conversation: Conversation) -> str:
 
 def _read_once(config: Config) -> dict[str, object]:
     """What cannot change under conversations and sign-ins that are under way."""
-    return {"session.store": config.root.session.store, "tokenStore": config.root.token_store}
+    root = config.root
+    return {
+        "session.store": root.session.store,
+        "tokenStore": root.token_store,
+        "telemetry": root.telemetry,
+        "mcp.apps": root.mcp.apps,
+    }
 
 
 def _models(config: Config) -> object:

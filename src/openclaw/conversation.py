@@ -5,9 +5,9 @@ values and the contract alone: how a question is shown is the surface's business
 which agents, servers and commands all may need (`ask_to_sign_in`).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, get_args
 
 import msgspec
 
@@ -15,6 +15,7 @@ from openclaw.grant import Grant
 
 # What a surface may be able to show: a choice about a call, a form, an address to visit, a sign-in to a server.
 QuestionKind = Literal["approval", "form", "url", "sign-in"]
+QUESTION_KINDS: tuple[QuestionKind, ...] = get_args(QuestionKind)
 
 
 class Offer(msgspec.Struct, frozen=True):
@@ -33,7 +34,7 @@ class AskedCall(msgspec.Struct, frozen=True):
     are `read`, `write`, `exec` and `egress:HOST`. `reasons` are sentences of ours: why it is asked. `sources` are the foreign sources of
     the conversation, when the question is asked because of them; `origins` names the argument whose value came from one, and which.
     `claims` is what the server says of the tool (`it only reads`). `offers` are the ways to say yes, in the order of `Question.options`,
-    which are their ids.
+    which are their ids. `skill` is the name of the server's skill that it is about, if it is about one.
     """
 
     tool: str
@@ -46,6 +47,7 @@ class AskedCall(msgspec.Struct, frozen=True):
     origins: Mapping[str, str] = {}
     claims: tuple[str, ...] = ()
     offers: tuple[Offer, ...] = ()
+    skill: str = ""
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -56,8 +58,9 @@ class Question(msgspec.Struct, frozen=True):
     shown with its answer behind it, and Enter alone is a no to it; a yes is the first of its options, if it has any. `approval` is the
     call it is about, if it is about one. `schema` is the JSON Schema of a form. `url` is an address to visit; a question of that kind
     without one waits until the person says that they have finished at a page that was opened before. `server` is the one to sign in to;
-    `since` the moment (monotonic) at which a sign-in was missing. `agent` and `session` (its whole key) say where it was asked; whoever
-    asks need not fill them in: the asker of a conversation does.
+    `since` the moment (monotonic) at which a sign-in was missing. `seconds` is how long it may wait for its answer once it is shown; None
+    as long as the config says of questions about calls. `agent` and `session` (its whole key) say where it was asked; whoever asks need not
+    fill them in: the asker of a conversation does.
     """
 
     kind: QuestionKind
@@ -70,6 +73,7 @@ class Question(msgspec.Struct, frozen=True):
     server: str = ""
     since: float = 0.0
     approval: AskedCall | None = None
+    seconds: float | None = None
     agent: str = ""
     session: str = ""
 
@@ -154,6 +158,8 @@ class Editor(Protocol):
         ...
 
 
+# The way in of calls that a server's own panel makes.
+PANEL = "app"
 # The source of foreign text of which nobody says whose it is.
 UNKNOWN = "unknown"
 # Before a source: what it sent besides text. A model may read a value off it that nobody finds in a text.
@@ -164,8 +170,8 @@ MOST_FOREIGN_TEXT = 4_000_000
 
 class ForeignSources:
     """Where text came from that the model has read in this conversation and that neither the person nor we wrote: `mcp:SERVER`,
-    `plugin:ID`, `web:HOST`, `file:NAME` of a result that was kept, `media:` before any of them for its pictures and recordings. And the
-    text itself, to find values of calls in.
+    `plugin:ID`, `web:HOST`, `program:NAME` of one that fetched it, `file:NAME` of a result that was kept, `media:` before any of them for
+    its pictures and recordings. And the text itself, to find values of calls in.
 
     In the order they were first met. It only grows: what was read once may speak in every later call. A turn begins with those of the
     session (`sessions/turn.py`), of what the person pointed at (prompts and resources of servers), and of the system prompt (`Agent.turn`:
@@ -251,9 +257,10 @@ class Conversation(msgspec.Struct, frozen=True):
     whole key of the session and the workspace; a `namespace` becomes part of that key. `patience` is how many seconds to wait for servers
     whose tools are not known yet; None as long as each may take to connect. `instructions` are added to the agent's own. `model`
     (`provider/model`) answers this message in place of the agent's own model and its fallbacks. `sink` sees the run as it happens
-    (`agent/events.py`). `surface` is the way in: `chat`, `agent`, `call`, `http`, `order`, `acp`. `allow` are patterns of calls that need
-    no approval in this run (`--allow`); with `says_yes` whatever would be asked is approved (`--yes`, and what a person typed as a
-    command).
+    (`agent/events.py`), and `caught_up` waits until whoever it tells has taken most of what they were told: meanwhile nothing more is read
+    from a model, and no call begins. `surface` is the way in: `chat`, `agent`, `call`, `http`, `order`, `acp`, `app`. `allow` are patterns
+    of calls that need no approval in this run (`--allow`); with `says_yes` whatever would be asked is approved (`--yes`, and what a person
+    typed as a command).
 
     `folders` are where it works, before whatever its agent has configured: the first is the workspace, and file tools may use the others
     too. With `reads_only` no call may change anything. `editor` is the person's, if it does work of tools. `code` is the model's program
@@ -271,6 +278,7 @@ class Conversation(msgspec.Struct, frozen=True):
     model: str = ""
     patience: float | None = None
     sink: Callable[[Any], None] | None = None
+    caught_up: Callable[[], Awaitable[None]] | None = None
     asker: Asker = msgspec.field(default_factory=Nobody)
     foreign: ForeignSources = msgspec.field(default_factory=ForeignSources)
     surface: str = ""

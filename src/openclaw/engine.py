@@ -10,7 +10,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AbstractContextManager, AsyncExitStack, nullcontext
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -22,6 +22,7 @@ from openclaw.config.agents import AgentSpec, agent_ids
 from openclaw.config.agents import agent as agent_spec
 from openclaw.config.load import Config
 from openclaw.config.paths import Paths
+from openclaw.config.sections import TelemetrySection
 from openclaw.config.servers import (
     ServerSpec,
     engine_enabled,
@@ -31,23 +32,26 @@ from openclaw.config.servers import (
     servers_options,
 )
 from openclaw.conversation import Conversation
-from openclaw.errors import UsageError
+from openclaw.errors import OpenClawError, UsageError
 from openclaw.event_hub import EventHub
+from openclaw.libraries import missing
 from openclaw.mcp.connect import Dependencies
 from openclaw.mcp.handlers import Handlers, modes_of_call
 from openclaw.mcp.manager import Manager
+from openclaw.mcp.reconcile import shared_spec
 from openclaw.mcp.session_servers import SessionServers
 from openclaw.media import MediaStore
 from openclaw.protocol.authorizer import Authorizer
-from openclaw.redact import SECRET_SCHEME
+from openclaw.redact import SECRET_SCHEME, remember_guess
 from openclaw.security.approval import Rules
 from openclaw.security.approval_rules import rules_of
 from openclaw.security.audit import AuditLog
 from openclaw.security.grants import GrantStore
 from openclaw.security.own_places import OwnPlaces
 from openclaw.security.policy import Decision, Named, Policy, PolicyLayer, layer_of
-from openclaw.tool import SEARCH_TOOLS, Invocation
-from openclaw.tools.invoke import Approve, Invoke, Trace
+from openclaw.telemetry.switch import is_wanted
+from openclaw.tool import SEARCH_TOOLS, SKILL_READ, Invocation
+from openclaw.tools.invoke import Approve, Call, CallEnd, Invoke, Step, Trace
 from openclaw.tools.running import RunningCalls
 
 if TYPE_CHECKING:
@@ -57,6 +61,8 @@ if TYPE_CHECKING:
     from openclaw.asking.sampling import AskModel, Sampling
     from openclaw.auth.credentials import Credentials
     from openclaw.secrets.resolve import Resolver
+    from openclaw.telemetry.telemetry import Telemetry
+    from openclaw.telemetry.turns import Served
 
 _log = logging.getLogger(__name__)
 
@@ -68,8 +74,9 @@ NATIVE_NAMES = ("read", "write", "edit", "ls", "grep", "exec", "web_fetch", "run
 class Engine:
     """`through_gateway` adds the rules of `gateway.tools` to every agent's policy. `approve` and `trace` are steps of every call
     (`tools/invoke.py`): without `approve` calls are approved by the config and the person (`asking/approver.py`), and without `trace` they
-    are not traced. `ask_model` and `workspace_of`, which is asked for an agent, are for servers that may have either: without them none
-    may."""
+    are not traced. `telemetry` is the program's own: without one it is what the config and the variables of OpenTelemetry say, or what the
+    program has set for all its parts. `ask_model` and `workspace_of`, which is asked for an agent, are for servers that may have either:
+    without them none may."""
 
     def __init__(
         self,
@@ -80,6 +87,7 @@ class Engine:
         through_gateway: bool = False,
         approve: Approve | None = None,
         trace: Trace | None = None,
+        telemetry: "Telemetry | None" = None,
         ask_model: "AskModel | None" = None,
         workspace_of: Callable[[str], Path] | None = None,
     ) -> None:
@@ -91,6 +99,8 @@ class Engine:
         self._through_gateway = through_gateway
         self._approve = approve
         self._trace = trace
+        # None when nobody traces, which is all that whoever is traced ever asks.
+        self.telemetry = telemetry
         self._ask_model = ask_model
         self._workspace_of = workspace_of
         # Calls of tools under way, whatever their kind: `invoke` enters them, and who takes tools away ends them.
@@ -105,12 +115,46 @@ class Engine:
         self._exit = AsyncExitStack()
 
     async def __aenter__(self) -> "Engine":
+        if self.telemetry is None and is_wanted(self.config.root.telemetry, self.env):
+            self.telemetry = await self._begin_telemetry()
+        if self.telemetry is not None:
+            self.telemetry.hear(self.events)
         return self
+
+    async def _begin_telemetry(self) -> "Telemetry | None":
+        section = self.config.root.telemetry
+        try:
+            headers = {name: await self.resolve(secret_text(value)) for name, value in section.otlp.headers.items()}
+            for value in headers.values():
+                remember_guess(value)
+            # In a thread: it takes a while to load.
+            telemetry = await asyncio.to_thread(_begin_telemetry, section, self.env, headers)
+        except (OpenClawError, ModuleNotFoundError) as error:
+            # A turn is worth more than its trace.
+            _log.warning("Nothing is traced: %s", missing(error) or error)
+            return None
+        if telemetry is not None:
+            self._exit.push_async_callback(telemetry.close)
+        return telemetry
+
+    def serving_mcp(self, method: str, tool: str, caller: Mapping[str, str]) -> "AbstractContextManager[Served | None]":
+        """Meanwhile a request of an MCP client is served, which may be part of a trace (`trace_context.py`)."""
+        return nullcontext() if self.telemetry is None else self.telemetry.serving_mcp(method, tool, caller)
+
+    def serving_http(
+        self, method: str, route: str, caller: Mapping[str, str]
+    ) -> "AbstractContextManager[Served | None]":
+        """The same for a request to an HTTP port."""
+        return nullcontext() if self.telemetry is None else self.telemetry.serving_http(method, route, caller)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self._exit.aclose()
+
+    def serving_acp(self, method: str, caller: Mapping[str, str]) -> "AbstractContextManager[Served | None]":
+        """The same for a request of an editor."""
+        return nullcontext() if self.telemetry is None else self.telemetry.serving_acp(method, caller)
 
     async def manager(self) -> Manager:
         """The MCP manager with the servers of every agent, none of them started by asking for it."""
@@ -132,10 +176,11 @@ class Engine:
                 signed_in=self._signed_in,
                 environ=self.env,
                 handlers_of=self._handlers,
+                trace=None if self.telemetry is None else self.telemetry.requests,
             ),
             state=self.paths.data_dir / "mcp",
             media=self.media,
-            reserved=(*NATIVE_NAMES, *SEARCH_TOOLS),
+            reserved=(*NATIVE_NAMES, *SEARCH_TOOLS, SKILL_READ),
             revoke=self.running.revoke,
             events=self.events,
             # A gateway starts its servers at once and waits for none; a command starts those it needs.
@@ -161,16 +206,18 @@ class Engine:
         One at a time: what was written last is what is used.
         """
         async with self._changing:
+            before = self._roots()
             self._use(await asyncio.to_thread(write))
-        await self._follow()
+        await self._follow(before)
 
     async def reload(self, config: Config) -> None:
         """Take over a changed config. Policy holds from the next line on; returns when servers that had to stop have stopped.
 
         Calls of tools that are denied now are cancelled, and no others.
         """
+        before = self._roots()
         self._use(config)
-        await self._follow()
+        await self._follow(before)
 
     def _use(self, config: Config) -> None:
         self.config = config
@@ -184,10 +231,13 @@ class Engine:
         self.__dict__.pop("resolver", None)
         self._warn()
 
-    async def _follow(self) -> None:
+    async def _follow(self, roots: Mapping[ServerSpec, frozenset[Path]]) -> None:
+        """`roots` are those of servers by the config before."""
         self.running.revoke(lambda agent, tool: not self.decide(tool, agent).allowed)
         if self._manager is not None:
             await self._manager.reconcile(self._specs(), servers_options(self.config))
+            now = self._roots()
+            await self._manager.roots_changed([spec for spec in roots.keys() & now.keys() if roots[spec] != now[spec]])
 
     async def give_servers(
         self, session: str, agent: str, specs: Sequence[ServerSpec], *, may_use_secrets: bool = False
@@ -240,6 +290,7 @@ class Engine:
             key=secret_text(self.config.root.token_store.key),
             # The way out that servers take: behind a proxy nobody could sign in otherwise.
             network=ClientOptions(proxies=ProxyRules.from_environment(self.env)),
+            trace=None if self.telemetry is None else self.telemetry.sign_in,
         )
         self._exit.push_async_callback(credentials.close)
         return credentials
@@ -265,7 +316,7 @@ class Engine:
         async def roots(server: str, params: Mapping[str, Any], invocation: Invocation | None) -> Mapping[str, Any]:
             from openclaw.asking.roots import list_roots
 
-            return list_roots(invocation, self._workspaces(spec))
+            return list_roots(invocation, self._roots().get(shared_spec(spec), frozenset()))
 
         return Handlers(
             elicitation=elicit,
@@ -275,6 +326,8 @@ class Engine:
             modes_of_call=modes_of_call,
             finished=finished,
             samples_with_tools=True,
+            roots_change=True,
+            shows_panels=self.config.root.mcp.apps.enabled,
         )
 
     @cached_property
@@ -292,11 +345,14 @@ class Engine:
         assert self._ask_model is not None  # nobody may ask otherwise
         return Sampling(self._ask_model, self.paths.data_dir / "sampling.json")
 
-    def _workspaces(self, spec: ServerSpec) -> set[Path]:
-        """Of all agents that have a server."""
-        if self._workspace_of is None:
-            return set()
-        return {self._workspace_of(agent) for agent, specs in self._specs().items() if spec in specs}
+    def _roots(self) -> dict[ServerSpec, frozenset[Path]]:
+        """The workspaces of all agents that have a server, for each that may know them."""
+        found: dict[ServerSpec, frozenset[Path]] = {}
+        if self._workspace_of is not None:
+            for agent, specs in self._specs().items():
+                for spec in (shared_spec(one) for one in specs if one.roots == "workspace"):
+                    found[spec] = found.get(spec, frozenset()) | {self._workspace_of(agent)}
+        return found
 
     @cached_property
     def media(self) -> MediaStore:
@@ -343,8 +399,20 @@ class Engine:
             clock=time.monotonic,
             running=self.running,
             approve=self._approve or self.approver.approve,
-            trace=self._trace,
+            trace=self._traced(),
         )
+
+    def _traced(self) -> Trace | None:
+        """Our own trace of calls around that of the program."""
+        own, theirs = None if self.telemetry is None else self.telemetry.trace_call, self._trace
+        if own is None or theirs is None:
+            return own or theirs
+        both_own, both_theirs = own, theirs
+
+        async def both(call: Call, step: Step) -> CallEnd:
+            return await both_own(call, lambda inner: both_theirs(inner, step))
+
+        return both
 
     @cached_property
     def approver(self) -> "Approver":
@@ -370,7 +438,14 @@ class Engine:
             own = self._own_places = OwnPlaces(
                 paths.state_dir,
                 # Also by themselves, in case somebody works in the state directory.
-                (paths.config_file, *self.config.files, paths.approvals_file, paths.tokens_dir, paths.audit_dir),
+                (
+                    paths.config_file,
+                    *self.config.files,
+                    paths.approvals_file,
+                    paths.tokens_dir,
+                    paths.secrets_dir,
+                    paths.audit_dir,
+                ),
                 homes=(paths.home, os.path.expanduser("~")),
                 bases=map(os.path.expanduser, sorted(bases)),
             )
@@ -416,6 +491,14 @@ class Engine:
     def startup_grace(self) -> float:
         """How long a turn waits for servers that were never seen before."""
         return servers_options(self.config).startup_grace
+
+
+def _begin_telemetry(
+    section: TelemetrySection, env: Mapping[str, str], headers: Mapping[str, str]
+) -> "Telemetry | None":
+    from openclaw.telemetry.start import begin
+
+    return begin(section, env, headers)
 
 
 def _names_secret(spec: ServerSpec) -> bool:

@@ -7,6 +7,8 @@ workspace are not ours: `tools/confine.py`. One holder at a time is `lock.py`.
 import contextlib
 import os
 import stat
+import sys
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -15,6 +17,9 @@ from openclaw.errors import StoreError
 _EXCLUSIVE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 # Of randomness in the name of a file being written: two writers at the same moment never meet.
 _NAME_BYTES = 8
+# How often a file that is being read is tried to be replaced, and how many seconds lie between.
+_TRIES = 20
+_PAUSE = 0.01
 
 
 def make_directory(path: Path) -> None:
@@ -51,7 +56,7 @@ def replace(path: Path, data: bytes, *, durable: bool = True) -> None:
                 os.chmod(fresh, mode)
                 if durable:
                     os.fsync(file.fileno())
-            os.replace(fresh, real)
+            _put(fresh, real)
         except BaseException:
             with contextlib.suppress(OSError):
                 fresh.unlink()
@@ -62,6 +67,17 @@ def replace(path: Path, data: bytes, *, durable: bool = True) -> None:
         raise StoreError(f"{path} cannot be written: {reason(error)}.") from None
 
 
+def _put(fresh: Path, real: Path) -> None:
+    """Give a file the name of another. Windows refuses while somebody reads the other, which takes our readers a moment."""
+    for _ in range(_TRIES if sys.platform == "win32" else 0):
+        try:
+            os.replace(fresh, real)
+            return
+        except PermissionError:
+            time.sleep(_PAUSE)
+    os.replace(fresh, real)
+
+
 def reason(error: OSError) -> str:
     """Why the system refused, in the middle of a sentence."""
     return (error.strerror or str(error) or type(error).__name__).lower()
@@ -69,7 +85,7 @@ def reason(error: OSError) -> str:
 
 def _sync_directory(directory: Path) -> None:
     """The new name survives a power cut only when the directory is written too. Windows cannot open one."""
-    if os.name == "nt":
+    if sys.platform == "win32":
         return
     descriptor = os.open(directory, os.O_RDONLY)
     try:

@@ -9,6 +9,9 @@ from typing import Literal
 
 import msgspec
 
+# The `server` of a grant that is for no call: to start the server `tool` that an editor brings, as `definition` has it.
+EDITOR = "editor"
+
 
 class Grant(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """`tool` is its own name at the server whose `server` identity this is (`tool.ToolFacts`), `definition` the digest of what it looked

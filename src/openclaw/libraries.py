@@ -15,6 +15,7 @@ LIBRARIES = {
     "cryptography": ("Keeping tokens encrypted", "cryptography>=45"),
     "keyring": ("The keychain", "keyring>=25"),
     "markdown_it": ("Showing answers at a terminal", "rich>=15"),
+    "opentelemetry": ("Telemetry", "opentelemetry-exporter-otlp-proto-http>=1.40"),
     "prompt_toolkit": ("Chat at a terminal", "prompt-toolkit>=3.0.50"),
     "pydantic_monty": ("Running code of models", "pydantic-monty>=1.4"),
     "pypdf": ("Reading PDFs", "pypdf>=6"),

@@ -7,6 +7,7 @@ and what is said when it cannot be had, is its user's business.
 import asyncio
 import os
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -29,15 +30,19 @@ def take(handle: int, *, wait: bool = False) -> bool:
 
     `wait` blocks until it is free: for locks that are held for milliseconds only.
     """
-    try:
-        if sys.platform == "win32":
-            os.lseek(handle, _LOCKED_BYTE, os.SEEK_SET)
-            msvcrt.locking(handle, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
-        else:
-            fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError):
-        return False
-    return True
+    while True:
+        try:
+            if sys.platform == "win32":
+                os.lseek(handle, _LOCKED_BYTE, os.SEEK_SET)
+                msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+            else:
+                fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except (BlockingIOError, PermissionError):
+            if not wait:
+                return False
+            # Windows alone: waiting there would end with an error after ten seconds.
+            time.sleep(_FIRST_LOOK)
 
 
 async def acquire(path: Path, *, patience: float = float("inf")) -> int:

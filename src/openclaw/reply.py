@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
-from openclaw.agent.events import Event, MessageEnd, RunReason, Sink, ToolEnd, ToolStart
+from openclaw.agent.events import Event, MessageEnd, RunEnd, RunReason, Sink, ToolEnd, ToolStart
 from openclaw.agent.loop import RunOutcome
 from openclaw.content import Audio, File, Image, Text, ToolCall, Usage
 
@@ -35,7 +36,7 @@ class Reply(msgspec.Struct, frozen=True):
 
 
 class ReplyEnded(msgspec.Struct, frozen=True):
-    """A run that gave a reply is over, well or not. Of one that was cancelled, or raised, nothing is told."""
+    """A run is over, well or not. Of one that was cancelled, or raised, the reply is what had come by then, which nobody else is given."""
 
     agent: str
     reply: Reply
@@ -49,6 +50,8 @@ class Collector(msgspec.Struct):
 
     forward: Sink | None
     model: str
+    text: str = ""
+    over: RunEnd | None = None
     begun: list[ToolCall] = msgspec.field(default_factory=list)
     ended: list[ToolEnd] = msgspec.field(default_factory=list)
 
@@ -60,10 +63,20 @@ class Collector(msgspec.Struct):
                 self.ended.append(event)
             case MessageEnd(message=message):
                 self.model = message.model or self.model
+                self.text = message.text
+            case RunEnd():
+                self.over = event
             case _:
                 pass
         if self.forward is not None:
             self.forward(event)
+
+    def cut_reply(self, session_key: str) -> Reply | None:
+        """What came of a run that has no outcome, because it was cancelled or raised; None when none had begun."""
+        if (over := self.over) is None:
+            return None
+        error = over.error or "The run was cancelled."
+        return structs.replace(self.reply(RunOutcome(over.reason, (), over.usage, error), session_key), text=self.text)
 
     def reply(self, outcome: RunOutcome, session_key: str) -> Reply:
         # By the object: some models give every call the same id.

@@ -1,11 +1,13 @@
 """Waiting for a person costs nobody's time: limits that stand still, and places that are given back, while a question is open.
 
-Owns how a time limit stands still, and the asker that has something do so. What is asked, and of whom, is decided elsewhere.
+Owns how a time limit stands still, and the asker that has something do so and counts how long. What is asked, and of whom, is decided
+elsewhere.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator
-from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext, suppress
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext, suppress
 
 from openclaw.conversation import Answer, Asker, Question, QuestionKind
 
@@ -46,11 +48,25 @@ class Standstill:
 
 
 class PausingAsker:
-    """An asker that is inside of `pause()` while it waits for an answer. Whoever waits for more than that may be in there longer."""
+    """An asker that is inside of `pause()` while it waits for an answer. Whoever waits for more than that may be in there longer.
 
-    def __init__(self, asker: Asker, pause: Callable[[], AbstractAsyncContextManager[None]]) -> None:
-        self.pause = pause
+    `while_waiting` is entered with it, and so is what the asker behind this one pauses. `waited` is how many seconds it was in there.
+    """
+
+    def __init__(
+        self,
+        asker: Asker,
+        while_waiting: Callable[[], AbstractAsyncContextManager[None]] = nullcontext,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.waited = 0.0
         self._asker = asker
+        self._while_waiting = while_waiting
+        self._clock = clock
+        # How many wait at the same time, and since when.
+        self._waiting = 0
+        self._since = 0.0
 
     def can(self, kind: QuestionKind) -> bool:
         return self._asker.can(kind)
@@ -58,6 +74,24 @@ class PausingAsker:
     async def ask(self, question: Question) -> Answer:
         async with self.pause():
             return await self._asker.ask(question)
+
+    @asynccontextmanager
+    async def pause(self) -> AsyncIterator[None]:
+        async with self._while_waiting(), paused(self._asker):
+            with self._counted():
+                yield
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        self._waiting += 1
+        if self._waiting == 1:
+            self._since = self._clock()
+        try:
+            yield
+        finally:
+            self._waiting -= 1
+            if not self._waiting:
+                self.waited += self._clock() - self._since
 
 
 def paused(asker: Asker) -> AbstractAsyncContextManager[None]:

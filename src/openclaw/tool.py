@@ -22,6 +22,8 @@ TOOL_CALL: Final = "tool_call"
 SEARCH_TOOLS: Final = frozenset({TOOL_SEARCH, TOOL_DESCRIBE, TOOL_CALL})
 # The native tool that runs code of the model, which calls other tools.
 RUN_CODE: Final = "run_code"
+# The tool by which a model reads skills of servers (`skills/served.py`).
+SKILL_READ: Final = "skill_read"
 # How a call ended that the tool gave no answer to; empty when it gave one, be it an error.
 Ending = Literal["", "timeout", "failed"]
 
@@ -103,7 +105,8 @@ def note(invocation: Invocation | None, sentence: str) -> None:
 class ToolFacts(msgspec.Struct, frozen=True):
     """What an approval needs to know of a server's tool. `identity` names the server (`mcp/cache.py`), `name` the tool as the server calls
     it, `definition` the digest of what is pinned. The hints are the server's claims, None where it makes none; they count only with
-    `trusts_annotations`. `approval` is the server's own setting."""
+    `trusts_annotations`. `approval` is the server's own setting. `skill` is the name of the skill that this is about instead of a tool:
+    then `name` is its address and `definition` the digest of all its files."""
 
     identity: str
     name: str
@@ -114,6 +117,7 @@ class ToolFacts(msgspec.Struct, frozen=True):
     open_world: bool | None = None
     approval: Literal["inherit", "ask", "allow", "deny"] = "inherit"
     trusts_annotations: bool = False
+    skill: str = ""
 
 
 Run = Callable[[dict[str, Any], Invocation], Awaitable[ToolResult]]
@@ -124,8 +128,8 @@ class Tool(msgspec.Struct, frozen=True):
 
     `run` gets arguments that already satisfy `parameters`, and reports failure as a ToolResult with `is_error`; it raises
     nothing but CancelledError (invoke.py turns anything else into an error result and logs it). `parameters` is JSON Schema
-    text, kept raw: it is decoded only by who needs it. `origin` is the plugin id or the server name, empty for native tools. `read_only` is
-    what we or a plugin say of it, never what a server does.
+    text, kept raw: it is decoded only by who needs it. So is `output`, the schema of structured results, where there is one. `origin` is
+    the plugin id or the server name, empty for native tools. `read_only` is what we or a plugin say of it, never what a server does.
     """
 
     name: str
@@ -140,6 +144,10 @@ class Tool(msgspec.Struct, frozen=True):
     timeout: float | None = 60.0
     # Of a server's tool. Worked out when it is asked for: most calls need none of it.
     facts: Callable[[], ToolFacts] | None = None
+    output: msgspec.Raw | None = None
+    # Of a tool that stands for several: the one that a call with these arguments, which nobody has checked yet, is about. Rules,
+    # approvals and the audit trail are about that one. Must not raise.
+    narrowed: "Callable[[Mapping[str, Any]], Tool] | None" = None
 
     @property
     def schema(self) -> dict[str, Any]:

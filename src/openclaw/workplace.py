@@ -12,6 +12,7 @@ import msgspec
 from openclaw.config.agents import AgentSpec
 from openclaw.config.load import Config
 from openclaw.config.paths import Paths
+from openclaw.config.sections import SkillLimits
 from openclaw.skills.catalog import SkillRules, Skills, load_skills
 from openclaw.skills.discover import Limits, skill_roots
 from openclaw.skills.variables import Resolve, skill_variables
@@ -72,13 +73,7 @@ class Workplace(msgspec.Struct, frozen=True):
             disabled=[name for name, entry in section.entries.items() if entry.enabled is False],
             entries=section.entries,
             allowed=self.spec.skills,
-            limits=Limits(
-                candidates_per_root=section.limits.max_candidates_per_root,
-                skills_per_source=section.limits.max_skills_loaded_per_source,
-                file_bytes=section.limits.max_skill_file_bytes,
-                prompt_skills=section.limits.max_skills_in_prompt,
-                prompt_chars=section.limits.max_skills_prompt_chars,
-            ),
+            limits=skill_limits(section.limits),
         )
         return load_skills(
             roots, rules, config=self.config.raw, env=self.env, platform=sys.platform, reserved=SLASH_WORDS
@@ -98,6 +93,16 @@ class Workplace(msgspec.Struct, frozen=True):
             return await skill_variables(skill, skills.skills, entries, self.resolve)
 
         return native_tools(fence, environ=self.env, variables=variables, code=self.config.root.tools.code_mode)
+
+
+def skill_limits(section: SkillLimits) -> Limits:
+    return Limits(
+        candidates_per_root=section.max_candidates_per_root,
+        skills_per_source=section.max_skills_loaded_per_source,
+        file_bytes=section.max_skill_file_bytes,
+        prompt_skills=section.max_skills_in_prompt,
+        prompt_chars=section.max_skills_prompt_chars,
+    )
 
 
 def workspace_of(spec: AgentSpec, given: Path | None, paths: Paths) -> Path:

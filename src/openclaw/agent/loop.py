@@ -221,6 +221,7 @@ class _Run(msgspec.Struct):
                         done = event
                         break
                     self.show(event, draft)
+                    await self.caught_up()
         except Exception as error:
             _log.error("the model provider failed", exc_info=error)
             done = Done("error", error=f"The model provider failed: {error}")
@@ -241,6 +242,11 @@ class _Run(msgspec.Struct):
                 self.sink(Notice(text))
             case _:
                 pass
+
+    async def caught_up(self) -> None:
+        """Before more is made for whoever watches: they may be behind."""
+        if (wait := self.request.conversation.caught_up) is not None:
+            await wait()
 
     def verdict(self, message: AssistantMessage, done: Done) -> tuple[RunReason, str]:
         match done.stop_reason:
@@ -267,6 +273,7 @@ class _Run(msgspec.Struct):
 
     async def call(self, call: ToolCall, labels: dict[str, str]) -> None:
         async with _Slot(self.room, self.clock) as slot:
+            await self.caught_up()
             self.started[call.id] = self.clock()
             self.sink(ToolStart(call, labels.get(call.name, "")))
             try:
@@ -282,15 +289,13 @@ class _Run(msgspec.Struct):
     def invocation(self, call: ToolCall, slot: "_Slot") -> Invocation:
         asker = self.request.conversation.asker
         if not isinstance(asker, Nobody):
-            asker = PausingAsker(asker, lambda: self.waiting(slot))
+            asker = PausingAsker(asker, lambda: self.waiting(slot), clock=self.clock)
         # A tool is told of the conversation, and speaks in it by its result and its progress alone.
         conversation = msgspec.structs.replace(self.request.conversation, sink=None, asker=asker)
-        return Invocation(
-            conversation,
-            call.id,
-            progress=lambda text: self.sink(ToolProgress(call.id, text)),
-            inner=_InnerCalls(self, slot),
-        )
+        return Invocation(conversation, call.id, self.progress(call), inner=_InnerCalls(self, conversation))
+
+    def progress(self, call: ToolCall) -> Callable[[str], None]:
+        return lambda text: self.sink(ToolProgress(call.id, text))
 
     @asynccontextmanager
     async def waiting(self, slot: "_Slot") -> AsyncIterator[None]:
@@ -340,25 +345,27 @@ class _InnerCalls(msgspec.Struct, eq=False):
     """The calls that a call makes: in its place among those that run side by side, each with events of its own, none in the transcript."""
 
     run: _Run
-    slot: "_Slot"
+    # Of the call that makes them: what is asked about them is asked while that call waits.
+    conversation: Conversation
 
     async def tools(self) -> Sequence[Tool]:
         return self.run.usable()
 
     async def call(self, call: ToolCall, code: str) -> ToolResult:
         run = self.run
+        await run.caught_up()
         began = run.clock()
-        invocation = run.invocation(call, self.slot)
-        conversation = msgspec.structs.replace(invocation.conversation, code=code)
+        asker = PausingAsker(self.conversation.asker, clock=run.clock)
+        conversation = msgspec.structs.replace(self.conversation, asker=asker, code=code)
         # None makes calls of its own.
-        invocation = msgspec.structs.replace(invocation, conversation=conversation, inner=None)
+        invocation = Invocation(conversation, call.id, run.progress(call))
         label = next((tool.label for tool in run.usable() if tool.name == call.name), "")
         run.sink(ToolStart(call, label))
         result = ToolResult.error("The call was cancelled.")
         try:
             result = await run.call_tool(call, invocation)
         finally:
-            run.sink(ToolEnd(call, result, run.clock() - began))
+            run.sink(ToolEnd(call, result, run.clock() - began - asker.waited))
         return result
 
 

@@ -17,8 +17,9 @@ from openclaw.agent.deferral import Offer, SearchSettings, is_on, split, tokens_
 from openclaw.content import AssistantMessage, Framed, Text, ToolCall, to_json
 from openclaw.ranking import Document, Index, Part, joined, parameter_text, part_of, rank
 from openclaw.security.external import clean_label, clean_text, frame
-from openclaw.tool import TOOL_CALL, TOOL_DESCRIBE, TOOL_SEARCH, Invocation, Tool, ToolResult, parameters
+from openclaw.tool import RUN_CODE, TOOL_CALL, TOOL_DESCRIBE, TOOL_SEARCH, Invocation, Tool, ToolResult, parameters
 from openclaw.tool_form import lenient_json
+from openclaw.tools.code.signature import head_of
 
 LIMIT: Final = 8
 MOST_RESULTS: Final = 20
@@ -201,6 +202,7 @@ class SearchTools:
 
     async def _describe(self, arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
         blocks: list[Text] = []
+        has_code = any(tool.name == RUN_CODE for tool in self._offer.shown)
         for name in arguments["ids"]:
             tool = self._offer.deferred.get(name) or next((t for t in self._offer.shown if t.name == name), None)
             if tool is None:
@@ -209,6 +211,8 @@ class SearchTools:
                 blocks.append(Text(f"There is no tool named {clean_label(name, LONGEST_NAME)}.{hint}"))
                 continue
             words = f"{_description(tool)}\nArguments: {bytes(tool.parameters).decode()}"
+            if has_code:
+                words += f"\nIn {RUN_CODE}: {head_of(tool)}"
             framed = frame(words, source="mcp_server", sender=tool.origin) if tool.kind == "mcp" else words
             blocks.append(Text(f"{tool.name}:"))
             blocks.append(Text(framed))

@@ -42,7 +42,7 @@ _ELSEWHERE = {
 # Sections of another OpenClaw. Not ours, and not misspellings of ours.
 FOREIGN_SECTIONS = keys(
     "accessGroups approvals attachments auth bindings broadcast browser channels cloudWorkers commands cron desktop diagnostics "
-    "discovery hooks memory messages meta nodeHost proxy security surfaces talk telemetry transcripts tts ui update web wizard "
+    "discovery hooks memory messages meta nodeHost proxy security surfaces talk transcripts tts ui update web wizard "
     "worktree worktrees inputs args"
 )
 # Another OpenClaw reads this key, so it is no error; but who writes it expects something.

@@ -6,6 +6,7 @@ spans that `json5.py` keeps; `style.py` knows how values are written. `edit_file
 
 import contextlib
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path as FilePath
 from typing import Any
@@ -121,7 +122,7 @@ def _spoilt(config: Config, paths: Paths, env: Mapping[str, str], source: str) -
 def _only_writer(file: FilePath) -> Iterator[None]:
     """Holds a lock on the directory, which needs no file of its own and ends with the process. Each holder keeps it for milliseconds."""
     directory = FilePath(os.path.realpath(file)).parent
-    if os.name == "nt":
+    if sys.platform == "win32":
         # A directory cannot be opened there: two writers at the same moment are not kept apart, and neither leaves a torn file.
         yield
         return

@@ -304,10 +304,22 @@ class Elicitation(Part, frozen=True):
     timeout_ms: Annotated[Timeout, about("How long one waits for its answer before it counts as cancelled.")] = 300_000
 
 
+class Apps(Part, frozen=True):
+    """MCP Apps: what servers show beside the results of their tools, in the gateway's page."""
+
+    foreign = keys("sandboxOrigin")
+
+    enabled: Annotated[bool, about("Whether they are shown. Off, because their script comes from the servers.")] = False
+    sandbox_port: Annotated[
+        Annotated[int, Meta(ge=0, le=65535)] | None,
+        about("The second port on this machine, which they come from. One above `gateway.port`."),
+    ] = None
+
+
 class McpSection(Part, frozen=True):
     """The MCP client and the servers that every agent has. Tools are named `{server}__{tool}`."""
 
-    foreign = keys("apps inputs")
+    foreign = keys("inputs")
 
     servers: Servers = field(default_factory=dict)
     tool_names: Annotated[
@@ -332,4 +344,5 @@ class McpSection(Part, frozen=True):
         about("Close the connections of a conversation idle for this long (`isolation: session`). Never by default."),
     ] = None
     elicitation: Annotated[Elicitation, about("Questions of servers to a person.")] = Elicitation()
+    apps: Annotated[Apps, about("What servers show in the gateway's page. Needs a restart of the gateway.")] = Apps()
     debug: Annotated[bool, about("Log every call with its time, and each step of a server's life.")] = False

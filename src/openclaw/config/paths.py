@@ -20,6 +20,8 @@ class Paths(msgspec.Struct, frozen=True):
     # All we write, except tokens and the config file itself.
     data_dir: Path
     tokens_dir: Path
+    # Secrets that a person gave us where there is no keychain.
+    secrets_dir: Path
     media_dir: Path
     sessions_file: Path
     logs_dir: Path
@@ -49,6 +51,7 @@ class Paths(msgspec.Struct, frozen=True):
             config_file=Path(plain_paths.config_file(env, config, cwd)),
             data_dir=data,
             tokens_dir=state / "mcp" / "tokens",
+            secrets_dir=data / "secrets",
             media_dir=data / "media",
             sessions_file=data / "sessions.sqlite",
             logs_dir=data / "logs",

@@ -1,14 +1,21 @@
 """Where our files are, as plain strings worked out from an environment.
 
 Owns the rules for OPENCLAW_HOME, OPENCLAW_STATE_DIR, OPENCLAW_CONFIG_PATH and the control socket's name, and how a running gateway's
-socket is found. Imports `os` and `hashlib` alone, because the command-line stub has to find the socket before it loads anything else.
+socket is found. Imports `os` and a module under `hashlib` alone, because the command-line stub has to find the socket before it loads
+anything else.
 Creates nothing.
 Next: `paths.py` has the same places, and the rest of them, as one value with `Path` fields.
 """
 
 import os
 import sys
-from hashlib import sha256
+
+try:
+    # The module under `hashlib`, which would load OpenSSL for the name of a socket.
+    from _sha2 import sha256  # type: ignore[import-not-found, unused-ignore]
+except ImportError:
+    # Python 3.11 has it under this name.
+    from _sha256 import sha256  # type: ignore[import-not-found, unused-ignore]
 
 # A plain name instead of typing.TYPE_CHECKING: type checkers know it, and importing typing costs milliseconds.
 TYPE_CHECKING = False

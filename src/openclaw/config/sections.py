@@ -521,7 +521,7 @@ class MediaSection(Part, frozen=True):
 
 
 class TokenStoreSection(Part, frozen=True):
-    """OAuth tokens at rest."""
+    """OAuth tokens at rest, and secrets that were given to us where there is no keychain."""
 
     key: Annotated[
         Secret | None, secret("The key that encrypts them, by `secret://` reference. Else the system's keychain.")
@@ -534,6 +534,33 @@ class EnvSection(Part, frozen=True):
     foreign = keys("shellEnv")
 
     vars: Annotated[dict[str, str], about("Values by name.")] = field(default_factory=dict)
+
+
+class OtlpSection(Part, frozen=True):
+    """Where traces and metrics are sent."""
+
+    endpoint: Annotated[
+        str | None,
+        about(
+            "Address of a collector that takes OTLP over HTTP, without `/v1/traces`. Else `OTEL_EXPORTER_OTLP_ENDPOINT`."
+        ),
+    ] = None
+    headers: Annotated[dict[str, Annotated[Value, secret("")]], about("HTTP headers sent to it.")] = field(
+        default_factory=dict
+    )
+
+
+class TelemetrySection(Part, frozen=True):
+    """Traces and metrics for OpenTelemetry. Read when the program starts."""
+
+    enabled: Annotated[
+        bool | None,
+        about("Whether anything is traced. Unset: when an endpoint is named, here or by a variable `OTEL_…`."),
+    ] = None
+    content: Annotated[
+        bool, about("Puts messages, arguments and results into traces. Whoever reads those then reads everything.")
+    ] = False
+    otlp: Annotated[OtlpSection, about("Where it is sent.")] = OtlpSection()
 
 
 class Root(Part, frozen=True, forbid_unknown_fields=False):
@@ -557,6 +584,7 @@ class Root(Part, frozen=True, forbid_unknown_fields=False):
     sessions: Annotated[SessionsSection, about("What becomes of conversations.")] = SessionsSection()
     acp: Annotated[AcpSection, about("Editors that have us as their agent.")] = AcpSection()
     logging: Annotated[LoggingSection, about("What is logged, and where.")] = LoggingSection()
+    telemetry: Annotated[TelemetrySection, about("Traces and metrics for OpenTelemetry.")] = TelemetrySection()
     media: Annotated[MediaSection, about("Attachments.")] = MediaSection()
-    token_store: Annotated[TokenStoreSection, about("OAuth tokens at rest.")] = TokenStoreSection()
+    token_store: Annotated[TokenStoreSection, about("OAuth tokens and stored secrets at rest.")] = TokenStoreSection()
     env: Annotated[EnvSection, about("Variables for `${NAME}`.")] = EnvSection()

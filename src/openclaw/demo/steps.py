@@ -28,6 +28,8 @@ from openclaw.security.egress import Rules
 from openclaw.security.unframe import without_frames
 from openclaw.sessions.event import Said
 
+# Windows has no such signal.
+_KILL: int | None = getattr(signal, "SIGKILL", None)
 # Where a sign-in page on this machine is given to answer.
 _PAGE_SECONDS = 10.0
 # What another program's client is given to carry out one order; it loads for a second.
@@ -58,8 +60,9 @@ async def server_joins(tour: Tour) -> None:
 async def server_crashes(tour: Tour) -> None:
     before = await tour.pid_of("notes")
     async with _leaves_ready(await tour.manager(), "notes"):
-        await tour.screen.typed(["kill", "-9", str(before)])
-        os.kill(before, signal.SIGKILL)
+        await tour.screen.typed(["kill", "-9", str(before)] if _KILL else ["taskkill", "/F", "/PID", str(before)])
+        # SIGTERM ends a process there and then on Windows, which has no other.
+        os.kill(before, _KILL or signal.SIGTERM)
     await tour.run_showing(_TRAIN, "mcp", "call", "notes__read_note", "name=trip")
     after = await tour.pid_of("notes")
     if after == before:

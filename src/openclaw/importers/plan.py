@@ -54,6 +54,8 @@ class Step(msgspec.Struct, frozen=True):
     # References to secret stores and files that the entry itself has.
     references: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    # Places where the server that is here has another secret, and keeps it.
+    rotated: tuple[str, ...] = ()
 
     @property
     def argv(self) -> tuple[str, ...]:
@@ -124,8 +126,10 @@ def plan(
     answers: Mapping[str, Answers],
     *,
     overwrite: bool = False,
+    stored: Mapping[str, str] | None = None,
 ) -> Plan:
-    """`taken` are the servers that are configured, as written; `variables` what is under `env.vars`; `answers` are by file."""
+    """`taken` are the servers that are configured, as written; `variables` what is under `env.vars`; `answers` are by file; `stored` are
+    the secrets that we keep for those servers, by reference."""
     names: dict[str, Any] = {name: without_names(value) for name, value in taken.items()}
     steps: list[Step] = []
     defaults: dict[str, str] = {}
@@ -134,7 +138,11 @@ def plan(
         credentials = credentials_in(value, known)
         hidden = replaced(value, {each.path: each.before + HIDDEN for each in credentials})
         compared = without_names(replaced(value, {each.path: each.before + "secret://" for each in credentials}))
-        action, name = _placed(one, compared, names, overwrite=overwrite and one.entry.name in taken)
+        replaces = overwrite and one.entry.name in taken
+        action, name = _placed(one, compared, names, overwrite=replaces)
+        rotated = _rotated(value, credentials, taken.get(name), stored or {}) if action == "same" else ()
+        if rotated and replaces and name == one.entry.name:
+            action, rotated = "replace", ()
         if action == "add" and name != one.entry.name:
             notes.append(f"named {name}, as there is another {one.entry.name} already")
         for variable, default in one.entry.defaults.items():
@@ -158,6 +166,7 @@ def plan(
                 _variables(value),
                 _references(value),
                 (*one.entry.notes, *notes),
+                rotated,
             )
         )
     new = {name: value for name, value in defaults.items() if name not in variables}
@@ -179,6 +188,20 @@ def _placed(one: Found, value: Any, names: Mapping[str, Any], *, overwrite: bool
         if names[name] == value:
             return "same", name
     raise AssertionError("a thousand servers of one name")
+
+
+def _rotated(
+    value: Mapping[str, Any], credentials: Sequence[Credential], here: Any, stored: Mapping[str, str]
+) -> tuple[str, ...]:
+    """The places in which the same server has another secret here."""
+    there, ours = dict(texts_of(value)), dict(texts_of(here))
+    return tuple(
+        one.place
+        for one in credentials
+        if (text := ours.get(one.path, ""))
+        and all(reference in stored for reference in _REFERENCE.findall(text))
+        and _REFERENCE.sub(lambda found: stored[found[0]], text) != there[one.path]
+    )
 
 
 def _answered(entry: Mapping[str, Any], answers: Answers) -> tuple[dict[str, Any], set[Path], list[str]]:

@@ -46,6 +46,10 @@ class Remembered(msgspec.Struct, rename="camel"):
     overdue: bool = False
     upgrade: Upgrade | None = None
     fetching: bool = False
+    # Its skills as it listed them.
+    skills: list[Raw] = []
+    # Its tools for panels alone.
+    hidden: list[Raw] = []
 
 
 class Pins(msgspec.Struct):

@@ -41,13 +41,14 @@ READ_TIMEOUT = 60.0
 # Offered values of a completion; the protocol allows a server 100.
 MAX_COMPLETIONS = 100
 
-Listable = Literal["tools", "resources", "templates", "prompts"]
+Listable = Literal["tools", "resources", "templates", "prompts", "skills"]
 # Method, and the key its entries stand under.
 _LISTS: dict[Listable, tuple[str, str]] = {
     "tools": ("tools/list", "tools"),
     "resources": ("resources/list", "resources"),
     "templates": ("resources/templates/list", "resourceTemplates"),
     "prompts": ("prompts/list", "prompts"),
+    "skills": ("skills/list", "skills"),
 }
 
 
@@ -193,6 +194,12 @@ class Client:
         """Ask to be told when a resource changes (up to 2025-11-25; later revisions listen instead)."""
         await self._request("resources/subscribe", {"uri": uri}, timeout=self.timeout)
 
+    async def roots_changed(self) -> None:
+        """Tell the server that its roots are others now. The newest revision has no word for it: there each request may ask anew."""
+        if self._handlers.roots_change and not self.agreement.modern:
+            async with asyncio.timeout(self.timeout):
+                await self.connection.notify("notifications/roots/list_changed")
+
     async def probe(self, timeout: float) -> None:
         """Find out whether the server still answers. The newest revision has no ping; its cheapest question is a list."""
         await self._request("tools/list" if self.agreement.modern else "ping", {}, timeout=timeout)
@@ -233,7 +240,13 @@ class Client:
             params = {**params, "_meta": capabilities_meta(self._handlers.call_capabilities(invocation))}
         if not self._has_sessions:
             return request(
-                method, params, timeout=timeout, max_total=max_total, on_progress=on_progress, owner=invocation
+                method,
+                params,
+                timeout=timeout,
+                max_total=max_total,
+                on_progress=on_progress,
+                name=name,
+                owner=invocation,
             )
         if self.mirrors:
             headers = {**standard_headers(method, name), **(headers or {})}

@@ -33,7 +33,7 @@ from openclaw.redact import SECRET_SCHEME, remember, remember_guess
 from openclaw.security.external import clean_label
 from openclaw.tool import note
 from openclaw.transport.base import Transport
-from openclaw.transport.connection import Asked, Connection, OnNotification, Report
+from openclaw.transport.connection import Asked, Connection, OnNotification, Report, RequestTrace
 from openclaw.transport.handshake import shake_hands
 from openclaw.transport.stdio import StdioTransport
 
@@ -81,6 +81,8 @@ class Dependencies(msgspec.Struct, frozen=True):
     # A launcher that is still fetching its server when this program leaves goes on for a while, to fill its cache.
     lets_fetch: bool = False
     environ: Mapping[str, str] = msgspec.field(default_factory=lambda: os.environ)
+    # Who traces the requests of a connection to a server.
+    trace: Callable[[ServerSpec], RequestTrace] | None = None
 
 
 class Listener(msgspec.Struct, frozen=True):
@@ -135,6 +137,7 @@ class _Attempt:
         handlers_of = dependencies.handlers_of
         self._handlers = dependencies.handlers if handlers_of is None else handlers_of(spec)
         self._visited = VisitedPages()
+        self._trace = None if dependencies.trace is None else dependencies.trace(spec)
 
     async def establish(self, stack: AsyncExitStack, revision: str, known: str) -> Client:
         given = self._spec
@@ -198,6 +201,7 @@ class _Attempt:
             handler=self._answer,
             on_notification=self._heard,
             report=self._listener.report,
+            trace=self._trace,
         )
         await stack.enter_async_context(connection)
         return connection
@@ -226,6 +230,8 @@ class _Attempt:
 
     def _client(self, connection: Connection, agreement: Agreement) -> Client:
         spec = self._spec
+        if self._trace is not None:
+            self._trace.agreed(agreement.version)
         is_heard = self._dependencies.on_log is not None
         if agreement.modern and (is_heard or "logging" in agreement.capabilities):
             connection.use_meta({**connection.meta, _LOG_LEVEL: "debug" if is_heard else "info"})

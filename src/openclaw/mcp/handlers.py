@@ -10,6 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 from openclaw.errors import RpcError
+from openclaw.mcp.tools.panel import EXTENSION, MIME_TYPE
 from openclaw.protocol.jsonrpc import METHOD_NOT_FOUND
 from openclaw.tool import Invocation
 
@@ -52,7 +53,9 @@ class Handlers(msgspec.Struct, frozen=True):
 
     `modes` are the elicitations that can be shown, as a connection declares them that all calls share; `modes_of_call`, where it is given,
     what each request declares for itself (2026-07-28). With `url` among them `finished` waits until the person has done what the page
-    wants: without it, the server is asked again after a while. `samples_with_tools` says that a model may be given tools of the server.
+    wants: without it, the server is asked again after a while. `samples_with_tools` says that a model may be given tools of the server,
+    `roots_change` that a server is told when its roots become others (`Client.roots_changed`), where its revision has a word for that,
+    `shows_panels` that a person can be shown its MCP Apps.
     """
 
     elicitation: Handler | None = None
@@ -62,23 +65,27 @@ class Handlers(msgspec.Struct, frozen=True):
     modes_of_call: Modes | None = None
     finished: Finished | None = None
     samples_with_tools: bool = False
+    roots_change: bool = False
+    shows_panels: bool = False
 
     def capabilities(self) -> dict[str, Any]:
         """What a connection declares once and for all calls: exactly what has a handler."""
-        return self._declared(self.modes)
+        return self._declared(self.modes, {"listChanged": True} if self.roots_change else {})
 
     def call_capabilities(self, invocation: Invocation | None) -> dict[str, Any]:
         """What one request declares, for the call that it is (2026-07-28)."""
-        return self._declared(self.modes if self.modes_of_call is None else self.modes_of_call(invocation))
+        return self._declared(self.modes if self.modes_of_call is None else self.modes_of_call(invocation), {})
 
-    def _declared(self, modes: Sequence[Mode]) -> dict[str, Any]:
+    def _declared(self, modes: Sequence[Mode], roots: dict[str, Any]) -> dict[str, Any]:
         declared: dict[str, Any] = {}
         if self.elicitation is not None and modes:
             declared["elicitation"] = {mode: {} for mode in modes}
         if self.sampling is not None:
             declared["sampling"] = {"tools": {}} if self.samples_with_tools else {}
         if self.roots is not None:
-            declared["roots"] = {}
+            declared["roots"] = roots
+        if self.shows_panels:
+            declared["extensions"] = {EXTENSION: {"mimeTypes": [MIME_TYPE]}}
         return declared
 
     async def answer(

@@ -13,7 +13,7 @@ import asyncio
 import contextlib
 import logging
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, Unpack
 
@@ -49,6 +49,7 @@ from openclaw.mcp.server.connection import Limiters
 from openclaw.mcp.server.server import LiveServer, ServerDependencies
 from openclaw.mcp.server.stderr_log import StderrLog
 from openclaw.mcp.session_servers import SessionServers, beside
+from openclaw.mcp.skills import ServedSkill
 from openclaw.mcp.status import ServerStatus
 from openclaw.mcp.tools.registry import Difference, ToolEntry
 from openclaw.mcp.tools.results import Result
@@ -255,6 +256,10 @@ class Manager:
     def origins(self, agent: str) -> Mapping[str, str]:
         return self._view(agent).origins()
 
+    def skills(self, agent: str) -> Sequence[ServedSkill]:
+        """The skills that servers offer an agent, those that cannot be used among them; no text of one is read for this."""
+        return self._view(agent).skills()
+
     # For programs and people
 
     async def sign_in(self, name: str, agent: str = ANY_AGENT) -> SignedIn:
@@ -402,6 +407,14 @@ class Manager:
         listed = (entry.name for entry in registry.entries(server) if entry.definition.name == tool)
         return next(listed, registry.base(server, tool))
 
+    def panels(self, agent: str = ANY_AGENT) -> Mapping[str, tuple[str, str]]:
+        """By the names of an agent's tools: the server whose panel shows their results, and the panel's address there."""
+        return self._view(agent).panels()
+
+    def panel_tool(self, server: str, tool: str, agent: str = ANY_AGENT) -> Tool | None:
+        """A tool as a panel of its server may call it, by the server's own name for it; None when it may not, or there is none."""
+        return self._view(agent).panel_tool(server, tool)
+
     def reserved_for(self, name: str, agent: str = ANY_AGENT) -> str:
         """The server whose tools alone may have this name, whatever it lists at the moment; empty when there is none."""
         view = self._view(agent)
@@ -459,6 +472,11 @@ class Manager:
             lambda agent, tool: tool.name in offered.get(agent, ()) and offered[agent][tool.name] not in left[agent]
         )
         await self._end(ended)
+
+    async def roots_changed(self, specs: Collection[ServerSpec]) -> None:
+        """The folders that these servers may work in are others now: those that are up are told."""
+        shared = {shared_spec(spec) for spec in specs}
+        await asyncio.gather(*(server.roots_changed() for server in self._pool.by(shared)))
 
     def _adopt(self, options: ServersOptions) -> None:
         """Work by other settings from now on. Servers that run already do so until they end, whatever their number."""

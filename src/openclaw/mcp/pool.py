@@ -6,7 +6,8 @@ tool (manager.py), and not when a server is up (server/server.py).
 
 import asyncio
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from contextvars import Context
 
 from msgspec import structs
 
@@ -93,6 +94,11 @@ class ServerPool:
         for one in waiting:
             one.promise_slot(is_promised=giving > 0)
 
+    def by(self, specs: Collection[ServerSpec]) -> list[LiveServer]:
+        """The servers of these shared specs, also those of one conversation alone."""
+        private = (server for (spec, _), server in self._private.items() if spec in specs)
+        return [*(server for spec, server in self.shared.items() if spec in specs), *private]
+
     # For one conversation alone
 
     async def private(self, shared: LiveServer, session: str) -> LiveServer:
@@ -137,5 +143,10 @@ class ServerPool:
         await self.end([self._private.pop(key) for key in keys])
 
     def _run(self, server: LiveServer) -> LiveServer:
-        self._tasks[server] = asyncio.create_task(server.run(), name=f"mcp-server-{server.spec.name}")
+        self._tasks[server] = asyncio.create_task(
+            server.run(),
+            name=f"mcp-server-{server.spec.name}",
+            # It outlives whoever needs it first, and is no part of their trace.
+            context=Context(),
+        )
         return server

@@ -13,6 +13,7 @@ from openclaw.config.servers import ServerSpec
 from openclaw.mcp.context import context_of, foreign_of
 from openclaw.mcp.readiness import Readiness
 from openclaw.mcp.reconcile import shared_spec
+from openclaw.mcp.skills import ServedSkill
 from openclaw.mcp.status import ServerStatus
 from openclaw.mcp.tools.names import Claims
 from openclaw.mcp.view import View
@@ -53,6 +54,9 @@ class SessionServers:
 
     def origins(self, agent: str) -> Mapping[str, str]:
         return self.view.origins() if self.view is not None else {}
+
+    def skills(self, agent: str) -> Sequence[ServedSkill]:
+        return self.view.skills() if self.view is not None else ()
 
     def status(self) -> list[ServerStatus]:
         """Those that the agent does not have anyway."""

@@ -21,9 +21,12 @@ from openclaw.mcp.readiness import Readiness
 from openclaw.mcp.server.server import LiveServer
 from openclaw.mcp.server.state import UnavailableError
 from openclaw.mcp.sign_in import with_sign_in
+from openclaw.mcp.skills import SKILLS_TOOL, ServedSkill, SkillEntry
 from openclaw.mcp.status import ServerStatus, auth_of, target_of
 from openclaw.mcp.tools.bridge import facts_of, is_heavy, result_of, tool_of, unavailable
-from openclaw.mcp.tools.registry import Difference, Registry, ToolEntry, Toolset, together
+from openclaw.mcp.tools.definition import Definition, audience
+from openclaw.mcp.tools.panel import for_panel, panel_of
+from openclaw.mcp.tools.registry import Difference, Registry, ToolEntry, Toolset, filtered_by, together
 from openclaw.mcp.tools.results import Result
 from openclaw.mcp.wording import absence, no_such_tool, trouble
 from openclaw.media import MediaStore
@@ -124,6 +127,20 @@ class View:
         """What servers say of themselves, in their first words."""
         return {name: words for name, server in self.servers.items() if (words := server.opening)}
 
+    def skills(self) -> list[ServedSkill]:
+        """The skills of its servers, in the order of the servers, those that cannot be used among them."""
+        return [
+            ServedSkill(
+                self.specs[name],
+                self.registry.base(name, SKILLS_TOOL),
+                entry,
+                server.read_skill_file,
+                partial(_skill_now, server, entry.uri),
+            )
+            for name, server in self.servers.items()
+            for entry in server.skills
+        ]
+
     # From a name to a call
 
     async def find(self, name: str) -> ToolEntry | None:
@@ -174,11 +191,16 @@ class View:
             invocation=invocation,
         )
 
-    async def _run(self, name: str, arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
-        """What a Tool does when it is called."""
+    async def _run(self, name: str, keeps: bool, arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
+        """What a Tool does when it is called. With `keeps`, what the server answered stays in the result's details, for a panel."""
         entry = self.registry.entry(name)
         if entry is None:
             return unavailable(name, self.absence(name))
+        return await self._carry_out(entry, keeps, arguments, invocation)
+
+    async def _carry_out(
+        self, entry: ToolEntry, keeps: bool, arguments: dict[str, Any], invocation: Invocation
+    ) -> ToolResult:
         call = partial(
             self.call,
             entry,
@@ -187,15 +209,42 @@ class View:
             show_progress=invocation.progress,
             invocation=invocation,
         )
-        return await self.framed(
-            await with_sign_in(call, entry.spec.name, invocation), entry.spec.name, entry.definition.name
-        )
+        result = await with_sign_in(call, entry.spec.name, invocation)
+        framed = await self.framed(result, entry.spec.name, entry.definition.name)
+        return for_panel(framed, result) if keeps else framed
 
     async def framed(self, result: Result, server: str, tool: str) -> ToolResult:
         """A result as a model sees it."""
         given = result, server, tool, self._media
         # Megabytes to decode and to keep on a disk are nothing that other calls should wait for.
         return await asyncio.to_thread(result_of, *given) if is_heavy(result) else result_of(*given)
+
+    # What servers show
+
+    def panels(self) -> dict[str, tuple[str, str]]:
+        """By the names of tools: the server whose panel shows their results, and the panel's address there."""
+        return {
+            entry.name: (entry.spec.name, uri)
+            for entry in self.registry.entries()
+            if not entry.is_utility and (uri := panel_of(entry.definition))
+        }
+
+    def panel_tool(self, server: str, tool: str) -> Tool | None:
+        """A tool as a panel of its server may call it, by the server's own name for it; None when it may not, or there is none."""
+        live = self.servers.get(server)
+        if live is None:
+            return None
+        offered = (one for one in self.registry.entries(server) if one.definition.name == tool and not one.is_utility)
+        entry = next(offered, None)
+        if entry is None and not filtered_by(self.specs[server], tool):
+            hidden = next((one for one in live.offered.hidden if one.name == tool), None)
+            entry = None if hidden is None else self._hidden(server, hidden)
+        if entry is None or "app" not in audience(entry.definition.details().meta):
+            return None
+        return tool_of(entry, partial(self._carry_out, entry, True))
+
+    def _hidden(self, server: str, definition: Definition) -> ToolEntry:
+        return ToolEntry(self.registry.base(server, definition.name), self.specs[server], definition)
 
     def check(self, entry: ToolEntry, arguments: object) -> str | None:
         """What is wrong with the arguments of a call; None when nothing is."""
@@ -256,15 +305,20 @@ class View:
         """What a model is offered of an entry."""
         made = self._made.get(entry.name)
         if made is None or made[0] is not entry:
+            keeps = bool(panel_of(entry.definition))
             made = self._made[entry.name] = (
                 entry,
-                tool_of(entry, partial(self._run, entry.name), partial(self._facts, entry)),
+                tool_of(entry, partial(self._run, entry.name, keeps), partial(self._facts, entry)),
             )
         return made[1]
 
     def _facts(self, entry: ToolEntry) -> ToolFacts:
         """Of what a call would reach now: its server may have changed it since it was offered."""
         return facts_of(self.registry.entry(entry.name) or entry)
+
+
+def _skill_now(server: LiveServer, uri: str) -> SkillEntry | None:
+    return next((entry for entry in server.skills if entry.uri == uri), None)
 
 
 def _missing(server: LiveServer | None, shown: ServerStatus) -> str:

@@ -74,12 +74,19 @@ async def run_order(context: "Context", parsed: "Parsed") -> int:
     output is `{"session": "…"}`, the short hash by which logs know the conversation, `{"progress": "…"}` any number of times, then
     `{"result": {"content": […], "isError": …}}`.
     """
+    import msgspec
+
     from openclaw.content import to_json
     from openclaw.mcp_server.host import carry_out
     from openclaw.mcp_server.server import OrderListener
     from openclaw.protocol.eras import MODERN
+    from openclaw.trace_context import CARRIED, carried
 
-    order = await _order(context, waited=parsed.number("waited") or 0.0)
+    order = msgspec.structs.replace(
+        await _order(context),
+        waited=parsed.number("waited") or 0.0,
+        caller=carried({name: parsed.text(name) for name in CARRIED if parsed.text(name)}),
+    )
 
     def say(value: "dict[str, Any]") -> None:
         context.console.out(to_json(value).decode() + "\n")
@@ -103,7 +110,7 @@ async def run_order(context: "Context", parsed: "Parsed") -> int:
     return 1 if result["isError"] else 0
 
 
-async def _order(context: "Context", *, waited: float) -> "Order":
+async def _order(context: "Context") -> "Order":
     import msgspec
 
     from openclaw.errors import UsageError
@@ -112,6 +119,6 @@ async def _order(context: "Context", *, waited: float) -> "Order":
     # By itself: hundreds of megabytes of JSON are forgotten when this returns.
     given = (await context.console.read()).encode("utf-8", "replace")
     try:
-        return msgspec.structs.replace(read_order(msgspec.Raw(given)), waited=waited)
+        return read_order(msgspec.Raw(given))
     except (msgspec.MsgspecError, RecursionError) as error:
         raise UsageError(f"openclaw order: standard input is not JSON: {error}.") from None

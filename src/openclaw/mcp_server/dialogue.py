@@ -23,6 +23,7 @@ from openclaw.protocol.jsonrpc import (
     RequestId,
 )
 from openclaw.protocol.strict_lines import ErrorAnswer, known_id, unreadable
+from openclaw.trace_context import carried
 
 BATCHES = "2025-03-26"
 CANCELLED = "notifications/cancelled"
@@ -87,7 +88,8 @@ class Placed(msgspec.Struct, Generic[W], frozen=True):
     """Work to do. `fault` is set instead of `work` when its arguments are wrong: that is a result, not an error of the protocol.
 
     `token` is the caller's progress token as it was written; empty when it wants no progress. `declared` is what the client can be asked.
-    `state` and `responses` are what a client sends with a request that it makes again, after it was asked; empty otherwise.
+    `state` and `responses` are what a client sends with a request that it makes again, after it was asked; empty otherwise. `caller` is the
+    trace that it is part of (`trace_context.py`).
     """
 
     id: RequestId
@@ -98,6 +100,7 @@ class Placed(msgspec.Struct, Generic[W], frozen=True):
     declared: frozenset[Ability] = frozenset()
     state: str = ""
     responses: Raw = _NOTHING
+    caller: Mapping[str, str] = {}
 
 
 class Cancel(msgspec.Struct, frozen=True):
@@ -125,6 +128,8 @@ class _Meta(msgspec.Struct):
     progress_token: Raw = msgspec.field(default=_NOTHING, name="progressToken")
     version: Value = msgspec.field(default=None, name="io.modelcontextprotocol/protocolVersion")
     capabilities: _GivenCapabilities = msgspec.field(default=None, name="io.modelcontextprotocol/clientCapabilities")
+    traceparent: Value = None
+    tracestate: Value = None
 
 
 class _Params(msgspec.Struct):
@@ -231,7 +236,9 @@ class Dialogue(Generic[W]):
             fault = str(error)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return unreadable(id)
-        return Placed(id, version, work, fault, token, can, state or "", responses)
+        meta = params.meta or _Meta()
+        caller = carried({"traceparent": meta.traceparent, "tracestate": meta.tracestate})
+        return Placed(id, version, work, fault, token, can, state or "", responses, caller)
 
     def refuse_batch(self) -> ErrorAnswer | None:
         """Batches exist in one revision only."""

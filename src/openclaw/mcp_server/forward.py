@@ -11,7 +11,7 @@ import logging
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import msgspec
 
@@ -19,7 +19,7 @@ from openclaw.config import plain_paths
 from openclaw.control import wire
 from openclaw.control.questions import OpenQuestion, answer_frame, read_question
 from openclaw.control.socket_client import connect, read_frame
-from openclaw.conversation import NO_ANSWER, Asker, QuestionKind
+from openclaw.conversation import NO_ANSWER, QUESTION_KINDS, Asker
 from openclaw.mcp_server.dialogue import failure
 from openclaw.mcp_server.order import Order, written
 from openclaw.mcp_server.public import clean
@@ -27,7 +27,6 @@ from openclaw.mcp_server.server import OrderListener
 from openclaw.version import __version__
 
 _WIDTH = b"80"
-_KINDS: tuple[QuestionKind, ...] = get_args(QuestionKind)
 
 _log = logging.getLogger(__name__)
 
@@ -54,7 +53,7 @@ async def forward(
     except (OSError, ValueError, TimeoutError):
         return None
     try:
-        if not await _is_taken(reader, writer, _request(sender, token, version, order.waited, listener.asker)):
+        if not await _is_taken(reader, writer, _request(sender, token, version, order, listener.asker)):
             return None
         try:
             async with _Questions(listener.asker, writer) as questions:
@@ -65,9 +64,11 @@ async def forward(
         writer.close()
 
 
-def _request(sender: Sender, token: bytes, version: str, waited: float, asker: Asker) -> bytes:
+def _request(sender: Sender, token: bytes, version: str, order: Order, asker: Asker) -> bytes:
     words = ["order", "--revision", version, *(["--agent", sender.agent] if sender.agent else [])]
-    words += ["--waited", f"{waited:.3f}"] if waited else []
+    words += ["--waited", f"{order.waited:.3f}"] if order.waited else []
+    for name, value in order.caller.items():
+        words += [f"--{name}", value]
     state, config = (
         plain_paths.state_dir(sender.env),
         plain_paths.config_file(sender.env, sender.config, str(sender.cwd)),
@@ -79,7 +80,7 @@ def _request(sender: Sender, token: bytes, version: str, waited: float, asker: A
         config_file=os.fsencode(config),
         cwd=os.fsencode(sender.cwd),
         width=_WIDTH,
-        kinds=" ".join(kind for kind in _KINDS if asker.can(kind)).encode(),
+        kinds=" ".join(kind for kind in QUESTION_KINDS if asker.can(kind)).encode(),
         words=[os.fsencode(word) for word in words],
     )
 

@@ -27,6 +27,7 @@ from openclaw.mcp_server.answer import NOTHING_SAID, Narrator, aggregate
 from openclaw.mcp_server.attachments import check_counts, content, decode
 from openclaw.mcp_server.dialogue import failure
 from openclaw.mcp_server.order import Order
+from openclaw.mcp_server.order_tool import TOOL_NAME
 from openclaw.mcp_server.public import clean, sentence
 from openclaw.mcp_server.server import OrderListener
 from openclaw.sessions.key import session_key
@@ -51,6 +52,25 @@ async def carry_out(
     workspace: Path,
 ) -> dict[str, Any]:
     """The result of the tool call. `patience` is how long to wait for servers never seen before. Raises CancelledError alone."""
+    with app.engine.serving_mcp("tools/call", TOOL_NAME, order.caller) as served:
+        result = await _carried_out(
+            app, order, agent=agent, version=version, listener=listener, patience=patience, workspace=workspace
+        )
+        if served is not None and result["isError"]:
+            served.fail("tool_error")
+        return result
+
+
+async def _carried_out(
+    app: App,
+    order: Order,
+    *,
+    agent: str,
+    version: str,
+    listener: OrderListener,
+    patience: float | None,
+    workspace: Path,
+) -> dict[str, Any]:
     roots = private_places(app.paths, workspace)
     try:
         check_counts(order)

@@ -6,7 +6,7 @@ over, which takes no memory. What attachments hold is checked in `attachments.py
 """
 
 import codecs
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, TypedDict
 
@@ -72,13 +72,15 @@ class Item(msgspec.Struct):
 
 class Order(msgspec.Struct, frozen=True):
     """`session_key` is empty when the caller named no conversation, or named it with an empty word. `waited` is how many seconds of the
-    agent's time it has spent waiting for an earlier order of its conversation."""
+    agent's time it has spent waiting for an earlier order of its conversation. `caller` is the trace that the client is part of
+    (`trace_context.py`)."""
 
     message: str
     session_key: str = ""
     images: list[Item] = msgspec.field(default_factory=list)
     files: list[Item] = msgspec.field(default_factory=list)
     waited: float = 0.0
+    caller: Mapping[str, str] = {}
 
 
 class _GivenItem(TypedDict, total=False):

@@ -56,6 +56,8 @@ class OrderServer:
         await self._calls.stop()
 
     async def _run(self, order: Order, call: UnderWay) -> dict[str, Any]:
+        if call.caller:
+            order = msgspec.structs.replace(order, caller=call.caller)
         id, journal = call.id, self._journal
         if journal is None or id is None:
             return await self._carry_out(order, call.version, OrderListener(call.tell, _say_nothing, _asker(call)))

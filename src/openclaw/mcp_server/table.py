@@ -50,6 +50,8 @@ Example: echo '{"message": "what files are in docs?"}' | openclaw order\
         AGENT,
         Option("revision", "The MCP revision whose content blocks the result uses.", value="DATE"),
         Option("waited", "Seconds of the agent's time that are over already.", value="SECONDS", kind="float"),
+        Option("traceparent", "The trace that whoever orders is part of, by W3C Trace Context.", value="TEXT"),
+        Option("tracestate", "What else is said of that trace.", value="TEXT"),
     ),
     hidden=True,
 )

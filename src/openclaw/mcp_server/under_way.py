@@ -6,7 +6,7 @@ the call is parked then, and goes on with the request that comes back. What that
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypedDict
 
 import msgspec
@@ -62,6 +62,8 @@ class UnderWay:
         self.id: RequestId | None = None
         self.version = ""
         self.declared: frozenset[Ability] = frozenset()
+        # The trace that the client is part of: that of the request that began the call.
+        self.caller: Mapping[str, str] = {}
         self.digest = b""
         self._expiry: asyncio.TimerHandle | None = None
         self._service = service
@@ -108,6 +110,7 @@ class UnderWay:
     def attach(self, placed: Placed[Any], reply: Reply, progress: "CallProgress | None") -> None:
         """Let this request wait for the answer."""
         self.id, self.version, self.declared = placed.id, placed.version, placed.declared
+        self.caller = self.caller or placed.caller
         self._reply, self._progress = reply, progress
         if self._expiry is not None:
             self._expiry.cancel()

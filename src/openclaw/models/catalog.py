@@ -38,11 +38,16 @@ async def as_text(value: object) -> str:
 
 
 class Candidate(msgspec.Struct, frozen=True):
-    """One model of a chain: its full name, who serves it, and what it is called there."""
+    """One model of a chain: its full name, who serves it, what it is called there, and where that is."""
 
     name: str
     provider: Provider
     model: str
+    address: str = ""
+
+
+# Is given what a candidate answers to a request, and passes it on as it comes.
+TraceModel = Callable[[Candidate, ModelRequest, AsyncGenerator[ModelEvent, None]], AsyncGenerator[ModelEvent, None]]
 
 
 class Selection(msgspec.Struct, frozen=True):
@@ -64,16 +69,19 @@ class Selection(msgspec.Struct, frozen=True):
 class Chain:
     """A provider that asks the next model when one fails before its first word, in a way that another may not."""
 
-    def __init__(self, candidates: Sequence[Candidate]) -> None:
+    def __init__(self, candidates: Sequence[Candidate], trace: TraceModel | None = None) -> None:
         self.name = candidates[0].provider.name
         self._candidates = tuple(candidates)
+        self._trace = trace
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         for candidate, following in zip(self._candidates, [*self._candidates[1:], None], strict=True):
             spoke = False
-            async with aclosing(
-                candidate.provider.stream(msgspec.structs.replace(request, model=candidate.model))
-            ) as events:
+            asked = msgspec.structs.replace(request, model=candidate.model)
+            answer = candidate.provider.stream(asked)
+            if self._trace is not None:
+                answer = self._trace(candidate, asked, answer)
+            async with aclosing(answer) as events:
                 async for event in events:
                     if isinstance(event, Done):
                         if following is None or spoke or not (event.error and event.retryable):
@@ -90,7 +98,8 @@ class Chain:
 
 
 class Models:
-    """The providers of one configuration. `resolve` turns a secret reference into its value; `base` is where script paths start."""
+    """The providers of one configuration. `resolve` turns a secret reference into its value; `base` is where script paths start; `trace`
+    sees every request."""
 
     def __init__(
         self,
@@ -100,7 +109,9 @@ class Models:
         resolve: Resolve = as_text,
         look_around: bool = True,
         base: Path | None = None,
+        trace: TraceModel | None = None,
     ) -> None:
+        self._trace = trace
         self._environ = os.environ if environ is None else environ
         self._resolve = resolve
         self._look_around = look_around
@@ -139,7 +150,9 @@ class Models:
         listed = next((m for m in spec.models if m.id == model_id), ModelSpec(model_id))
         window = listed.context_window or (OFFLINE_WINDOW if provider_id == BUILTIN else vendor.context_window)
         problem, key = self._problem(provider_id), self.key_origin(provider_id)
-        return Selection(candidates[0].name, Chain(candidates), window, listed.max_tokens, found, problem, key)
+        return Selection(
+            candidates[0].name, Chain(candidates, self._trace), window, listed.max_tokens, found, problem, key
+        )
 
     def full_name(self, model: str) -> str:
         """`provider/model` for a name that somebody wrote. Raises ModelError for one that means nothing here."""
@@ -199,7 +212,8 @@ class Models:
         if provider_id == SCRIPTED and provider_id not in self._specs:
             # Each script is a provider of its own: it counts its turns.
             return Candidate(name, self._kept(name, lambda: self._scripted(model, SCRIPTED)), model)
-        return Candidate(f"{provider_id}/{model}", self._kept(provider_id, lambda: self._make(provider_id)), model)
+        provider = self._kept(provider_id, lambda: self._make(provider_id))
+        return Candidate(f"{provider_id}/{model}", provider, model, self._known(provider_id)[0].base_url)
 
     def _kept(self, key: str, make: Callable[[], Provider]) -> Provider:
         if key not in self._providers:

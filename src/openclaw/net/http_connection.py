@@ -7,6 +7,7 @@ URLs, redirects or pools. `dial.py` makes connections; `client.py` uses them.
 import asyncio
 import select
 import socket
+import sys
 from collections.abc import Callable
 from typing import Final, cast
 
@@ -37,7 +38,7 @@ class HttpConnection(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         # Asks the kernel in half a microsecond. Windows has no poll; there the event loop's view has to do.
         self._poll = select.poll() if sock is not None and hasattr(select, "poll") else None
-        if self._poll is not None and sock is not None:
+        if sys.platform != "win32" and self._poll is not None and sock is not None:
             self._poll.register(sock, select.POLLIN)
         self._transport: asyncio.Transport | None = None
         self._parser: ResponseParser | None = None

@@ -20,7 +20,7 @@ from openclaw.sessions.event import Packed, Said, SessionEvent, is_start, unpack
 from openclaw.sessions.media import MediaFiles
 from openclaw.sessions.migrations import insert_media, migrate, version_of
 from openclaw.sessions.retention import Stored
-from openclaw.sessions.store import SessionInfo, Transcript, entry, wrong_agent
+from openclaw.sessions.store import Found, SessionInfo, Transcript, entry, wrong_agent
 from openclaw.sessions.title import opening_of
 
 # Seconds to wait for another process that writes: each write takes milliseconds, so this much means it is stuck.
@@ -29,6 +29,8 @@ BUSY_SECONDS = 15.0
 _RETRY_SECONDS = 0.01
 # What SQLite answers for a file whose free pages can be given back one by one.
 _INCREMENTAL = 2
+# More than any session has.
+_ALL_EVENTS = 1 << 60
 # Larger events are written in pieces of this many bytes.
 _PIECE = 1 << 20
 
@@ -128,6 +130,20 @@ class Database:
             ).fetchall()
         return tuple(_info(*row) for row in rows)
 
+    def find(self, words: Sequence[str], agent: str | None, skip: int, limit: int) -> Found:
+        with self._reading() as connection:
+            if connection is None:
+                return Found((), 0)
+            text = "fold(coalesce(nullif(name, ''), opening) || char(10) || key)"
+            wanted = "".join(f" AND instr({text}, ?) > 0" for _ in words)
+            where = f"FROM sessions WHERE (? IS NULL OR agent = ?){wanted}"
+            given = (agent, agent, *(word.casefold() for word in words))
+            (total,) = connection.execute(f"SELECT count(*) {where}", given).fetchone()
+            rows = connection.execute(
+                f"SELECT {_INFO} {where} ORDER BY updated_ms DESC, number DESC LIMIT ? OFFSET ?", (*given, limit, skip)
+            ).fetchall()
+        return Found(tuple(_info(*row) for row in rows), total)
+
     def key_of(self, id: str) -> str | None:
         """The key of the session of this id; None when there is none."""
         with self._reading() as connection:
@@ -136,15 +152,17 @@ class Database:
             row = connection.execute("SELECT key FROM sessions WHERE id = ?", (id,)).fetchone()
         return None if row is None else str(row[0])
 
-    def transcript(self, key: str) -> Transcript | None:
+    def transcript(self, key: str, *, count: int | None = None, before: int | None = None) -> Transcript | None:
+        """All of it, or the last `count` events before the one of the number `before`."""
         with self._reading() as connection:
             if connection is None:
                 return None
-            found = connection.execute(f"SELECT number, {_INFO} FROM sessions WHERE key = ?", (key,)).fetchone()
+            found = connection.execute(f"SELECT number, events, {_INFO} FROM sessions WHERE key = ?", (key,)).fetchone()
             if found is None:
                 return None
-            number, *info = found
-            events = self._events(connection, number, 0)
+            number, last, *info = found
+            end = last + 1 if before is None else min(before, last + 1)
+            events = self._events(connection, number, 0 if count is None else end - count, end)
         return Transcript(_info(*info), tuple(entry(seq, at_ms / 1000, event) for seq, at_ms, event in events))
 
     def delete(self, key: str, *, unused_since: float | None = None) -> bool:
@@ -200,17 +218,19 @@ class Database:
                 connection.close()
 
     def _events(
-        self, connection: sqlite3.Connection, session: int, first: int
+        self, connection: sqlite3.Connection, session: int, first: int, end: int | None = None
     ) -> Sequence[tuple[int, int, SessionEvent]]:
-        """Number, time and event of a session's events from the number `first` on."""
+        """Number, time and event of a session's events from the number `first` on, to before `end`."""
+        wanted = (session, first, _ALL_EVENTS if end is None else end)
         rows = connection.execute(
-            "SELECT number, seq, at_ms, body FROM events WHERE session = ? AND seq >= ? ORDER BY seq", (session, first)
+            "SELECT number, seq, at_ms, body FROM events WHERE session = ? AND seq >= ? AND seq < ? ORDER BY seq",
+            wanted,
         ).fetchall()
         media: dict[int, tuple[bytes | None, ...]] = {}
         for event, digest in connection.execute(
-            "SELECT event, digest FROM media WHERE event IN (SELECT number FROM events WHERE session = ? AND seq >= ?)"
-            " ORDER BY event, position",
-            (session, first),
+            "SELECT event, digest FROM media WHERE event IN"
+            " (SELECT number FROM events WHERE session = ? AND seq >= ? AND seq < ?) ORDER BY event, position",
+            wanted,
         ):
             media[event] = (*media.get(event, ()), self._media.read(digest))
         return [(seq, at_ms, unpack(body, media.get(number, ()))) for number, seq, at_ms, body in rows]
@@ -270,6 +290,8 @@ class Database:
             connection.execute("PRAGMA foreign_keys = ON")
             # Deleted conversations are overwritten, not only unlinked.
             connection.execute("PRAGMA secure_delete = ON")
+            # Titles are in any language: SQLite itself knows small and large letters of one alphabet.
+            connection.create_function("fold", 1, str.casefold, deterministic=True)
             if migrate(connection, self._path, self._media):
                 _shrink(connection)
         except BaseException:

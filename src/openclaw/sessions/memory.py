@@ -11,7 +11,16 @@ from openclaw.sessions.event import Custom, Entry, Packed, Said, pack, unpack
 from openclaw.sessions.key import check_key
 from openclaw.sessions.lock import FOREVER, KeyLocks
 from openclaw.sessions.retention import Keep, Pruned, Stored, outlived
-from openclaw.sessions.store import SessionInfo, Transcript, entry, new_session_id, unknown_session, wrong_agent
+from openclaw.sessions.store import (
+    Found,
+    SessionInfo,
+    Transcript,
+    entry,
+    entry_number,
+    new_session_id,
+    unknown_session,
+    wrong_agent,
+)
 from openclaw.sessions.title import opening_of
 from openclaw.sessions.turn import Turn
 
@@ -89,6 +98,21 @@ class MemoryStore:
         if session is None:
             raise unknown_session(key)
         return Transcript(session.info, tuple(session.entries))
+
+    async def find(self, words: Sequence[str], *, agent: str | None = None, skip: int = 0, limit: int) -> Found:
+        folded = [word.casefold() for word in words]
+        found = [
+            info
+            for info in await self.list(agent=agent)
+            if all(word in f"{info.title}\n{info.key}".casefold() for word in folded)
+        ]
+        return Found(tuple(found[skip : skip + limit]), len(found))
+
+    async def last(self, key: str, count: int, *, before: str = "") -> Transcript:
+        whole = await self.show(key)
+        # Numbers count from 1.
+        end = entry_number(before) - 1 if before else len(whole.entries)
+        return Transcript(whole.info, whole.entries[: max(end, 0)][-count:])
 
     async def key_of(self, id: str) -> str | None:
         return next((key for key, session in self._sessions.items() if session.info.id == id), None)

@@ -22,7 +22,7 @@ from openclaw.sessions.key import check_key
 from openclaw.sessions.lock import FOREVER, FileLocks
 from openclaw.sessions.prune import is_due, locks_of, prune
 from openclaw.sessions.retention import Keep, Pruned
-from openclaw.sessions.store import SessionInfo, Transcript, new_session_id, unknown_session
+from openclaw.sessions.store import Found, SessionInfo, Transcript, entry_number, new_session_id, unknown_session
 from openclaw.sessions.turn import Turn
 
 _log = logging.getLogger(__name__)
@@ -77,6 +77,17 @@ class SqliteStore:
     async def show(self, key: str) -> Transcript:
         check_key(key)
         transcript = await self._run(lambda: self._database.transcript(key))
+        if transcript is None:
+            raise unknown_session(key)
+        return transcript
+
+    async def find(self, words: Sequence[str], *, agent: str | None = None, skip: int = 0, limit: int) -> Found:
+        return await self._run(lambda: self._database.find(words, agent, skip, limit))
+
+    async def last(self, key: str, count: int, *, before: str = "") -> Transcript:
+        check_key(key)
+        end = entry_number(before) if before else None
+        transcript = await self._run(lambda: self._database.transcript(key, count=count, before=end))
         if transcript is None:
             raise unknown_session(key)
         return transcript

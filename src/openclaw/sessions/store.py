@@ -4,13 +4,15 @@ Two implementations: sqlite.py (a file shared by processes) and memory.py. Neith
 (a key that is not text) and CancelledError.
 """
 
+import re
 import secrets
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 import msgspec
 
-from openclaw.errors import StoreError
+from openclaw.errors import StoreError, UsageError
 from openclaw.log import one_line
 from openclaw.sessions.event import Custom, Entry, SessionEvent
 from openclaw.sessions.lock import FOREVER
@@ -21,6 +23,7 @@ from openclaw.sessions.turn import Turn
 _SHOWN_KEY = 80
 # 128 bits: session ids never meet.
 _ID_BYTES = 16
+_ENTRY_ID = re.compile(r"[0-9a-f]{8,15}")
 
 
 class UnknownSessionError(StoreError):
@@ -40,8 +43,15 @@ class SessionInfo(msgspec.Struct, frozen=True):
     title: str = ""
 
 
+class Found(msgspec.Struct, frozen=True):
+    """Some of the sessions that were looked for, and how many there are in all."""
+
+    sessions: tuple[SessionInfo, ...]
+    total: int
+
+
 class Transcript(msgspec.Struct, frozen=True):
-    """A whole session, everything before compactions and resets included."""
+    """A session, everything before compactions and resets included: whole, or some entries of it (`Store.last`)."""
 
     info: SessionInfo
     entries: tuple[Entry, ...]
@@ -70,8 +80,19 @@ class Store(Protocol):
         """The sessions, last used first; only those used within so many seconds when `active_within` is given."""
         ...
 
+    async def find(self, words: Sequence[str], *, agent: str | None = None, skip: int = 0, limit: int) -> Found:
+        """The sessions whose title or key holds all words, in any case, last used first: at most `limit`, so many skipped."""
+        ...
+
     async def show(self, key: str) -> Transcript:
         """Raises UnknownSessionError when there is no such session."""
+        ...
+
+    async def last(self, key: str, count: int, *, before: str = "") -> Transcript:
+        """The last entries, or the last before the entry of the id `before`. Nothing else of the session is read.
+
+        Raises UnknownSessionError, and UsageError for what is no id.
+        """
         ...
 
     async def key_of(self, id: str) -> str | None:
@@ -111,6 +132,13 @@ def new_session_id() -> str:
 def entry(seq: int, at: float, event: SessionEvent) -> Entry:
     """Ids are the event's number in its session: stable, and unique where they are used."""
     return Entry(f"{seq:08x}", f"{seq - 1:08x}" if seq > 1 else None, at, event)
+
+
+def entry_number(id: str) -> int:
+    """The number that an id is. Raises UsageError for what is none."""
+    if not _ENTRY_ID.fullmatch(id):
+        raise UsageError("The id of an entry is eight digits, as the session has them.")
+    return int(id, 16)
 
 
 def unknown_session(key: str) -> UnknownSessionError:

@@ -13,7 +13,7 @@ import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from types import TracebackType
-from typing import Any, Self, assert_never
+from typing import Any, Protocol, Self, assert_never
 
 from msgspec import Raw, Struct, structs
 
@@ -62,6 +62,28 @@ class Asked(Struct, frozen=True):
 
     owner: Invocation | None = None
     calls: tuple[Invocation, ...] = ()
+
+
+class RequestSpan(Protocol):
+    """A request that is traced. `carrier` goes with it, so that the other side may belong to the same trace; `end` is given what came
+    of it."""
+
+    @property
+    def carrier(self) -> Mapping[str, str]: ...
+
+    def end(self, answer: "asyncio.Future[Any]") -> None: ...
+
+
+class RequestTrace(Protocol):
+    """Traces the requests of one connection. Must not raise."""
+
+    def begin(self, method: str, name: str, id: int) -> RequestSpan | None:
+        """A request is about to be sent; None when it is not worth a trace."""
+        ...
+
+    def agreed(self, version: str) -> None:
+        """The revision that is spoken from now on."""
+        ...
 
 
 # What answers a request of the other side: returns the result, or raises RpcError to refuse.
@@ -134,7 +156,7 @@ class Connection:
 
     `handler` answers requests of the server (`ping` is answered without it, anything else refused when there is none);
     `on_notification` gets every notification but progress; `report` gets one sentence for each message that was dropped.
-    Neither callback may block. `meta` is merged into the `_meta` of every request (2026-07-28).
+    Neither callback may block. `meta` is merged into the `_meta` of every request (2026-07-28). `trace` is told of every request.
     """
 
     def __init__(
@@ -144,6 +166,7 @@ class Connection:
         handler: Handler | None = None,
         on_notification: OnNotification | None = None,
         report: Report = _log_stray,
+        trace: RequestTrace | None = None,
     ) -> None:
         self.meta: Mapping[str, Any] = {}
         self.link: Link
@@ -153,6 +176,7 @@ class Connection:
         self._handler = handler
         self._on_notification = on_notification
         self._report = report
+        self._trace = trace
         self._peer: Peer[_Call] = Peer()
         self._stack = AsyncExitStack()
         # Whose calls were left without an answer, and when (loop time).
@@ -223,7 +247,14 @@ class Connection:
         if call.deadline < self._sweep_at:
             self._arm(call.deadline)
         try:
-            meta = {"progressToken": call.id} if on_progress is not None or max_total is not None else {}
+            meta: dict[str, Any] = (
+                {"progressToken": call.id} if on_progress is not None or max_total is not None else {}
+            )
+            if self._trace is not None and (span := self._trace.begin(method, name, call.id)) is not None:
+                # Every call ends by its future, whichever way.
+                call.future.add_done_callback(span.end)
+                meta |= span.carrier
+                headers = {**(headers or {}), **span.carrier}
             data = jsonrpc.encode_request(call.id, method, self._with_meta(params, meta))
             message = Outgoing(data, method, call.id, name, headers or {})
             if not self.link.post(message):
@@ -262,7 +293,9 @@ class Connection:
         self._abandon(call)
         if call.questions:
             self._withdraw(call)
-        if call.future.done() and not call.future.cancelled():
+        if not call.future.done():
+            call.future.cancel()
+        elif not call.future.cancelled():
             call.future.exception()  # seen, also when the caller left before it
 
     def _abandon(self, call: _Call) -> None:

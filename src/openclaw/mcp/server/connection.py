@@ -33,12 +33,10 @@ from openclaw.mcp.connect import Dependencies, Listener, connect
 from openclaw.mcp.events import PromptsChanged, ResourceChanged, ServerEvent
 from openclaw.mcp.fetching import may_fetch
 from openclaw.mcp.limiter import Limiter
-from openclaw.mcp.resources import InjectedResources
 from openclaw.mcp.server.listing import Listing
-from openclaw.mcp.server.log import ServerLog
-from openclaw.mcp.server.state import ServerState
+from openclaw.mcp.server.parts import ServerParts
 from openclaw.mcp.status import auth_of
-from openclaw.mcp.tools.catalog import Catalog, Learned
+from openclaw.mcp.tools.catalog import Learned
 from openclaw.protocol.jsonrpc import parse
 from openclaw.protocol.lifecycle import LifecycleEvent
 from openclaw.redact import redact
@@ -155,11 +153,7 @@ class ServerConnection:
 
     def __init__(
         self,
-        spec: ServerSpec,
-        state: ServerState,
-        catalog: Catalog,
-        injection: InjectedResources,
-        log: ServerLog,
+        parts: ServerParts,
         *,
         dependencies: Dependencies,
         limiters: Limiters,
@@ -168,21 +162,19 @@ class ServerConnection:
         tell: Tell,
         take_over: Callable[[], Awaitable[None]],
     ) -> None:
-        self._spec = spec
-        self._state = state
+        self._spec = parts.spec
+        self._state = parts.state
+        self._catalog = parts.catalog
+        self._log = parts.log
         self._dependencies = dependencies
         self._limiters = limiters
         self._on_stderr = on_stderr
         self._on_stray = on_stray
         self._stray_lines = 0
         self._tell = tell
-        self._catalog = catalog
-        self._log = log
         self._time = asyncio.get_running_loop().time
         self._wake = asyncio.Event()
-        self._listing = Listing(
-            spec, state, catalog, injection, log, wake=self._wake.set, learned=tell, take_over=take_over
-        )
+        self._listing = Listing(parts, wake=self._wake.set, learned=tell, take_over=take_over)
         self._is_over = False
         self._is_suspect = False
         # Questions in a row that were refused for lack of rights.

@@ -9,7 +9,6 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from openclaw.config.servers import ServerSpec
 from openclaw.errors import (
     HttpStatusError,
     LinkLostError,
@@ -21,15 +20,16 @@ from openclaw.errors import (
 )
 from openclaw.mcp.client import Client, offers
 from openclaw.mcp.paging import Pages
-from openclaw.mcp.resources import InjectedResources, list_resources, list_templates
+from openclaw.mcp.resources import list_resources, list_templates
 from openclaw.mcp.server.log import ServerLog
-from openclaw.mcp.server.state import ServerState
-from openclaw.mcp.tools.catalog import Catalog, Learned
+from openclaw.mcp.server.parts import ServerParts
+from openclaw.mcp.skills import serves_skills
+from openclaw.mcp.tools.catalog import Learned
 from openclaw.protocol.jsonrpc import METHOD_NOT_FOUND
 
 # A server that announces changes without end is listed no more often than this.
 DISCOVERY_PAUSE = 1.0
-# Whoever waits for a server's tools must not wait long for the two that look at its resources.
+# Whoever waits for a server's tools must not wait long for its skills, nor for the two tools that look at its resources.
 RESOURCES_PATIENCE = 5.0
 # When a list did not come while the server was busy with calls.
 RETRY_PAUSE = 10.0
@@ -113,21 +113,17 @@ class Listing:
 
     def __init__(
         self,
-        spec: ServerSpec,
-        state: ServerState,
-        catalog: Catalog,
-        injection: InjectedResources,
-        log: ServerLog,
+        parts: ServerParts,
         *,
         wake: Callable[[], None],
         learned: Callable[[Learned], None],
         take_over: Callable[[], Awaitable[None]],
     ) -> None:
-        self._interval = spec.discovery_interval
-        self._state = state
-        self._catalog = catalog
-        self._injection = injection
-        self._log = log
+        self._interval = parts.spec.discovery_interval
+        self._state = parts.state
+        self._catalog = parts.catalog
+        self._injection = parts.injection
+        self._log = parts.log
         self._wake = wake
         self._learned = learned
         self._take_over = take_over
@@ -238,13 +234,30 @@ class Listing:
         except (ProtocolError, TransportError, StepUpNeededError) as error:
             self._learned(self._catalog.miss(error))
             raise
-        if pages.ttl:
-            # The server says how long its list is good; never more often than our own bound.
-            due = self._time() + max(pages.ttl, DISCOVERY_PAUSE)
-            self._next = due if self._next is None else min(due, self._next)
+        self._good_for(pages.ttl)
         self.has_listed = True
         self._learned(await self._catalog.take(pages, client, self._take_over))
+        await self._discover_skills(client)
         self._learned(self._catalog.take_resources(is_there=await self._has_resources(client)))
+
+    async def _discover_skills(self, client: Client) -> None:
+        """Which skills there are, and no word of one. A list that does not come leaves those that are known."""
+        pages = Pages("skills")
+        try:
+            if serves_skills(client.agreement):
+                async with asyncio.timeout(RESOURCES_PATIENCE):
+                    pages = await client.collect("skills")
+        except (ProtocolError, TransportError, StepUpNeededError, TimeoutError) as error:
+            self._log.note(logging.DEBUG, f"its skills cannot be listed: {error}")
+            return
+        self._good_for(pages.ttl)
+        self._learned(self._catalog.take_skills(pages))
+
+    def _good_for(self, ttl: float | None) -> None:
+        """The server says how long a list is good; it is never read more often than our own bound."""
+        if ttl:
+            due = self._time() + max(ttl, DISCOVERY_PAUSE)
+            self._next = due if self._next is None else min(due, self._next)
 
     async def _has_resources(self, client: Client) -> bool:
         """Whether there is a resource or a template: many servers declare that they could have some."""

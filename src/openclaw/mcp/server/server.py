@@ -24,11 +24,12 @@ from openclaw.errors import (
     HttpStatusError,
     LinkLostError,
     OpenClawError,
+    ProtocolError,
     SignInNeededError,
     StepUpNeededError,
     UsageError,
 )
-from openclaw.mcp import prompts, resources
+from openclaw.mcp import prompts, resources, skills
 from openclaw.mcp.cache import Cache
 from openclaw.mcp.client import Client
 from openclaw.mcp.connect import Dependencies
@@ -50,6 +51,7 @@ from openclaw.mcp.server.connection import (
 )
 from openclaw.mcp.server.instructions import Instructions
 from openclaw.mcp.server.log import ServerLog
+from openclaw.mcp.server.parts import ServerParts
 from openclaw.mcp.server.state import ServerState, UnavailableError
 from openclaw.mcp.server.stderr_log import StderrLog
 from openclaw.mcp.status import ServerStatus
@@ -229,6 +231,25 @@ class LiveServer:
             )
         of = {"type": "ref/prompt", "name": prompt} if prompt else {"type": "ref/resource", "uri": template}
         return await self.use(lambda client: prompts.complete(client, of, argument, value, given or {}))
+
+    async def read_skill_file(self, file: skills.SkillFile, invocation: Invocation | None = None) -> ResourceContents:
+        """A file of one of its skills, which is what the list says of it. Raises ProtocolError when it is anything else: the list is read
+        again then."""
+        try:
+            return await self.use(lambda client: skills.read_file(client, file, invocation=invocation))
+        except ProtocolError:
+            if self._connection is not None:
+                self._connection.tools_changed()
+            raise
+
+    async def roots_changed(self) -> None:
+        """The folders it works in are others now: told if it is up. One that is not, or does not listen, asks when it connects again."""
+        client = self._state.live
+        if client is not None:
+            try:
+                await client.roots_changed()
+            except (OpenClawError, TimeoutError) as error:
+                self._server_log.note(logging.DEBUG, f"cannot be told of its new roots: {error}")
 
     @property
     def has_client(self) -> bool:
@@ -436,6 +457,11 @@ class LiveServer:
         return self._catalog.toolset if self._state.is_offering else _NO_TOOLS
 
     @property
+    def skills(self) -> tuple[skills.SkillEntry, ...]:
+        """The skills that it lists; none while it may not offer anything. The same object until they change."""
+        return self._catalog.skills if self._state.is_offering else ()
+
+    @property
     def unusable_tools(self) -> list[str]:
         """Tools that it lists in a way that cannot be offered, by its own names for them."""
         return [refusal.name for refusal in self._catalog.toolset.refusals]
@@ -620,11 +646,7 @@ class LiveServer:
 
     def _begin_connection(self) -> None:
         connection = ServerConnection(
-            self.spec,
-            self._state,
-            self._catalog,
-            self._injection,
-            self._server_log,
+            ServerParts(self.spec, self._state, self._catalog, self._injection, self._server_log),
             dependencies=self._dependencies.connect,
             limiters=self._dependencies.limiters,
             on_stderr=self._stderr,

@@ -90,6 +90,7 @@ def tool_of(entry: ToolEntry, run: Run, facts: Callable[[], ToolFacts] | None = 
         read_only=entry.is_utility,
         timeout=None,
         facts=facts or partial(facts_of, entry),
+        output=None if is_null(details.output_schema) else details.output_schema,
     )
 
 

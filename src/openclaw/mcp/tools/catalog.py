@@ -1,4 +1,4 @@
-"""What is known of one server's tools, across connections and runs.
+"""What is known of one server's tools and skills, across connections and runs.
 
 Owns the present toolset, the checks a listed tool passes on its way there (definition.py, pins.py, mirrored headers), and remembering
 it all (cache.py), so that a known server's tools can be offered before it is connected. Asks the server nothing: server/listing.py hands in
@@ -21,6 +21,7 @@ from openclaw.mcp.cache import Cache, Pins, Remembered
 from openclaw.mcp.client import Client
 from openclaw.mcp.paging import Pages
 from openclaw.mcp.resources import UTILITIES
+from openclaw.mcp.skills import MOST_SKILLS, SkillEntry, read_entries
 from openclaw.mcp.tools.definition import (
     NOTHING,
     Definition,
@@ -66,7 +67,11 @@ class Catalog:
             changes=tuple(remembered.changes),
             utilities=UTILITIES if remembered.has_resources else (),
             upgrade=remembered.upgrade,
+            hidden=tuple(Definition(name_of(raw), raw) for raw in remembered.hidden),
         )
+        # As the server listed them last, and what was made of that.
+        self._listed_skills: list[Raw] = list(remembered.skills)
+        self.skills: tuple[SkillEntry, ...] = read_entries(remembered.skills)
         # How the server was reached the last time; empty when it never was.
         self.revision = remembered.revision
         self.transport = remembered.transport
@@ -133,6 +138,17 @@ class Catalog:
         if utilities == self.toolset.utilities:
             return Learned(is_new=False)
         self.toolset = structs.replace(self.toolset, utilities=utilities)
+        self._remember()
+        return Learned(is_new=True)
+
+    def take_skills(self, pages: Pages) -> Learned:
+        """Take over the skills that the server lists now."""
+        listed = pages.items[:MOST_SKILLS]
+        if listed == self._listed_skills:
+            return Learned(is_new=False)
+        # Without the rest of the message that they came in.
+        self._listed_skills = [item.copy() for item in listed]
+        self.skills = read_entries(self._listed_skills)
         self._remember()
         return Learned(is_new=True)
 
@@ -231,7 +247,7 @@ class Catalog:
             reading, params = _with_mirrors(reading)
         live = {definition.name: definition for definition in reading.definitions}
         if self._spec.trust == "follow":
-            toolset = Toolset(reading.definitions, reading.refusals, (), utilities)
+            toolset = Toolset(reading.definitions, reading.refusals, (), utilities, None, reading.hidden)
             return _Found(live, params, toolset, (), reading.repeated)
         pins = self._cache.pins(self._spec)
         verdict = weigh(reading.definitions, pins.tools)
@@ -245,7 +261,7 @@ class Catalog:
         )
         if after != pins:
             self._cache.pin(self._spec, after)
-        toolset = Toolset(verdict.offered, reading.refusals, verdict.changes, utilities, upgrade)
+        toolset = Toolset(verdict.offered, reading.refusals, verdict.changes, utilities, upgrade, reading.hidden)
         announce = tuple(change for change in verdict.changes if change.form not in pins.told)
         return _Found(live, params, toolset, announce, reading.repeated)
 
@@ -264,6 +280,8 @@ class Catalog:
                 self.is_overdue,
                 toolset.upgrade,
                 self.was_left_fetching,
+                self._listed_skills,
+                [definition.raw for definition in toolset.hidden],
             ),
         )
 
@@ -291,7 +309,7 @@ def _with_mirrors(reading: ToolReading) -> tuple[ToolReading, dict[str, tuple[Pa
     """The headers tools ask for, and the list without the tools whose annotations are malformed: over HTTP they cannot be called right."""
     mirrors: dict[str, tuple[ParamHeader, ...]] = {}
     refusals: list[RefusedTool] = []
-    for definition in reading.definitions:
+    for definition in (*reading.definitions, *reading.hidden):
         if ANNOTATION.encode() not in bytes(definition.raw):
             continue
         try:
@@ -299,5 +317,9 @@ def _with_mirrors(reading: ToolReading) -> tuple[ToolReading, dict[str, tuple[Pa
         except ProtocolError as error:
             refusals.append(RefusedTool(definition.name, error.message.rstrip(".")))
     bad = {refusal.name for refusal in refusals}
-    kept = tuple(definition for definition in reading.definitions if definition.name not in bad)
-    return structs.replace(reading, definitions=kept, refusals=(*reading.refusals, *refusals)), mirrors
+    kept, hidden = (
+        tuple(definition for definition in some if definition.name not in bad)
+        for some in (reading.definitions, reading.hidden)
+    )
+    refused = (*reading.refusals, *refusals)
+    return structs.replace(reading, definitions=kept, refusals=refused, hidden=hidden), mirrors

@@ -57,11 +57,15 @@ class RefusedTool(msgspec.Struct, frozen=True):
 
 
 class ToolReading(msgspec.Struct, frozen=True):
-    """`repeated` are names of tools that are listed more than once, each time in the same words: they are usable."""
+    """`repeated` are names of tools that are listed more than once, each time in the same words: they are usable.
+
+    `hidden` are those for the server's own panels alone: a model is never offered them, so that they are among the refusals too.
+    """
 
     definitions: tuple[Definition, ...]
     refusals: tuple[RefusedTool, ...]
     repeated: tuple[str, ...] = ()
+    hidden: tuple[Definition, ...] = ()
 
 
 class _Named(msgspec.Struct):
@@ -78,6 +82,11 @@ class _Meta(msgspec.Struct):
 
 class _Schema(msgspec.Struct):
     type: Any = None
+
+
+# Who may call a tool (`_meta.ui.visibility`): a model, and the panels of its server. Both, when it does not say.
+_EVERYBODY = frozenset({"model", "app"})
+_HIDDEN = "it is for the pages of its server alone, not for a model (_meta.ui.visibility)"
 
 
 def is_null(raw: Raw) -> bool:
@@ -102,6 +111,7 @@ def read_definitions(items: Sequence[Raw], known: Mapping[str, Definition] | Non
     known = known or {}
     definitions: list[Definition] = []
     refusals: list[RefusedTool] = []
+    hidden: list[Definition] = []
     for item in items:
         try:
             name = parse(item, _Named).name
@@ -112,6 +122,7 @@ def read_definitions(items: Sequence[Raw], known: Mapping[str, Definition] | Non
             definitions.append(known[name])
         elif fault := _fault(name, item):
             refusals.append(RefusedTool(name[:MAX_TOOL_NAME], fault))
+            hidden += [Definition(name, item)] if fault is _HIDDEN else []
         else:
             definitions.append(Definition(name, item))
     definitions, more = _within_bounds(definitions)
@@ -130,7 +141,11 @@ def read_definitions(items: Sequence[Raw], known: Mapping[str, Definition] | Non
         refusals += [
             RefusedTool(name, f"the server lists {counts[name]} tools of this name") for name in sorted(doubled)
         ]
-    return ToolReading(tuple(definitions), tuple(refusals), repeated)
+    if hidden:
+        # One name means one tool, whoever calls it.
+        taken = Counter(definition.name for definition in (*definitions, *hidden))
+        hidden = [definition for definition in hidden if taken[definition.name] == 1 and definition.name not in doubled]
+    return ToolReading(tuple(definitions), tuple(refusals), repeated, tuple(hidden))
 
 
 def _within_bounds(definitions: list[Definition]) -> tuple[list[Definition], list[RefusedTool]]:
@@ -160,8 +175,6 @@ def _fault(name: str, item: Raw) -> str:
         details = parse(item, Details)
         if not is_null(details.execution) and parse(details.execution, _Execution).task_support == "required":
             return "it can only run as a task, which is not supported"
-        if _is_hidden(details.meta):
-            return "it is for the pages of its server alone, not for a model (_meta.ui.visibility)"
         if not is_null(details.annotations):
             parse(details.annotations, dict[str, Any])
         schema = schema_of(details)
@@ -170,19 +183,27 @@ def _fault(name: str, item: Raw) -> str:
         if parse(schema, _Schema).type not in (None, "object"):
             return "its input schema is not one of an object"
         # An output schema that cannot be used costs the check of results, not the tool.
-        return _lowered(problems_of_schema(schema))
+        fault = _lowered(problems_of_schema(schema))
+        return fault or (_HIDDEN if "model" not in audience(details.meta) else "")
     except ProtocolError as error:
         return f"its description is malformed: {error.message.rstrip('.')}"
 
 
-def _is_hidden(meta: Raw) -> bool:
-    """Whether a tool says who may see it, and does not name a model."""
+def ui_of(meta: Raw) -> dict[str, Any]:
+    """What the `_meta` of a tool or a resource says of panels (`_meta.ui`); empty when it says nothing."""
     try:
         ui = None if is_null(meta) else msgspec.json.decode(meta, type=_Meta).ui
     except msgspec.DecodeError:
-        return False
-    visibility = ui.get("visibility") if isinstance(ui, dict) else None
-    return isinstance(visibility, list) and "model" not in visibility
+        return {}
+    return ui if isinstance(ui, dict) else {}
+
+
+def audience(meta: Raw) -> frozenset[str]:
+    """Who may call a tool: `model`, `app`, or both."""
+    visibility = ui_of(meta).get("visibility")
+    if not isinstance(visibility, list):
+        return _EVERYBODY
+    return frozenset(one for one in visibility if isinstance(one, str))
 
 
 def _lowered(sentence: str | None) -> str:

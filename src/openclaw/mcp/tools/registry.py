@@ -30,7 +30,7 @@ T = TypeVar("T")
 class Toolset(msgspec.Struct, frozen=True):
     """What is known of a server's tools at one moment. `utilities` are tools of ours that the server's abilities make possible.
 
-    `upgrade` says that the changes came with another version of the server.
+    `upgrade` says that the changes came with another version of the server. `hidden` are tools that only its panels may call.
     """
 
     offered: tuple[Definition, ...] = ()
@@ -38,6 +38,7 @@ class Toolset(msgspec.Struct, frozen=True):
     changes: tuple[Change, ...] = ()
     utilities: tuple[Definition, ...] = ()
     upgrade: Upgrade | None = None
+    hidden: tuple[Definition, ...] = ()
 
 
 class ToolEntry(msgspec.Struct, frozen=True, gc=False):

@@ -44,12 +44,13 @@ class Content(msgspec.Struct, rename="camel", omit_defaults=True):
 
 
 class ResourceContents(msgspec.Struct, rename="camel", omit_defaults=True):
-    """What a resource holds: `text`, or `blob` in base64."""
+    """What a resource holds: `text`, or `blob` in base64. `meta` is what else the server says of it, as JSON."""
 
     uri: str = ""
     mime_type: str | None = None
     text: str | None = None
     blob: str | None = None
+    meta: Raw = msgspec.field(default=NOTHING, name="_meta")
 
 
 class Result(msgspec.Struct, rename="camel", omit_defaults=True):
