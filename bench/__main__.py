@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 
 from bench.contenders.entrants import EVERYBODY, OURS
-from bench.measures import approvals, calls, connect, growth, large, proxy, recovery, search, size, start
+from bench.measures import approvals, calls, connect, growth, large, proxy, recovery, search, size, start, telemetry
 from bench.parts import ROOT, Unavailable, node
 from bench.processes import Failed, adopt_orphans, end_strays, finished
 from bench.report.page import sentence, write
@@ -35,6 +35,7 @@ MEASURES: dict[str, tuple[set[str], Callable[[Run], None]]] = {
     "gateway": ({"gateway"}, proxy.measure),
     "growth": ({"growth"}, growth.measure),
     "approvals": ({"approvals"}, approvals.measure),
+    "telemetry": ({"telemetry"}, telemetry.measure),
     "search": ({"search"}, search.measure),
 }
 # Those that write a page of their own and leave the results of the others alone.

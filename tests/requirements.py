@@ -377,11 +377,7 @@ SEED_000 = document(
         built("000-16-pooling", "Connections are kept and used again."),
         built("000-16-health", "A quiet connection is probed, and one that is dead is found out."),
         built("000-16-metrics", "Calls and servers can be watched by metrics."),
-        planned(
-            "000-16-telemetry",
-            "Metrics are given to OpenTelemetry.",
-            "The gateway gives them in Prometheus text; there is no exporter yet.",
-        ),
+        built("000-16-telemetry", "Metrics are given to OpenTelemetry."),
         decided(
             "000-16-clawhub",
             "The skill is published as a community skill.",

@@ -91,6 +91,7 @@ def test_without_any_surface_the_commands_that_belong_to_none_are_left(tmp_path:
         "models",
         "secrets",
         "sessions",
+        "skills",
         "status",
         "tools",
     }

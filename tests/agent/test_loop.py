@@ -666,3 +666,43 @@ async def test_a_run_needs_nobody_to_write_it_down(stage: Stage) -> None:
     )
 
     assert outcome.messages == (said("Hello."),)
+
+
+async def test_nothing_more_is_read_or_called_until_whoever_watches_has_caught_up(stage: Stage) -> None:
+    stage.tools = [tool("echo", echo)]
+    call = ToolCall("c1", "echo", {"text": "hi"})
+    first: list[ModelEvent] = [provider.TextDelta("a"), provider.TextDelta("b"), ToolCallEnd(0, call), Done("tools")]
+    held: asyncio.Queue[asyncio.Event] = asyncio.Queue()
+
+    async def caught_up() -> None:
+        go = asyncio.Event()
+        held.put_nowait(go)
+        await go.wait()
+
+    stage.caught_up = caught_up
+    running = asyncio.create_task(stage.run(Script([first, says("Done.")])))
+    seen: list[str] = []
+    while len(seen) < 5:
+        go = await held.get()
+        seen.append(type(stage.events[-1]).__name__)
+        go.set()
+    assert (await running).text == "Done."
+    # After each event of the model, whether it is told or not, and before a call.
+    assert seen == ["TextDelta", "TextDelta", "TextDelta", "MessageEnd", "TextDelta"]
+
+
+async def test_a_run_that_waits_for_whoever_watches_can_be_cancelled_and_keeps_what_was_said(stage: Stage) -> None:
+    held = asyncio.Event()
+
+    async def caught_up() -> None:
+        held.set()
+        await asyncio.Event().wait()
+
+    stage.caught_up = caught_up
+    model = Script([says("Half.")])
+    running = asyncio.create_task(stage.run(model))
+    await held.wait()
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert (stage.recorded, model.closed) == ([said("Half.", "cancelled")], 1)

@@ -140,6 +140,31 @@ async def test_prompts_keep_their_beginning_while_a_server_comes_back_and_lists_
     hold_their_beginnings(server.requests)
 
 
+@pytest.mark.parametrize("door", ["chat, neutral", "messages, their own"])
+async def test_what_was_found_is_callable_and_can_be_found_again_after_notes_took_its_place(
+    tmp_path: Path, door: str
+) -> None:
+    api, kind, own_door, calling = DOORS[door]
+    again = Answer(calls=(Call("c3", "many__tool_37", {"path": "b"}), Call("c4", "tool_search", {"query": "number 3"})))
+    replies: list[Reply] = [FIND, calling, Answer("Done."), Answer("Well."), Answer("Notes: thing 37 was done."), again]
+    events: list[Event] = []
+    async with kind([*replies, Answer("Again.")]) as server:
+        async with app_of(home_of(tmp_path, api, server, own_door=own_door)) as app:
+            await app.reply("Do thing 37.", Conversation(session=SESSION))
+            await app.reply("How is it?", Conversation(session=SESSION))
+            assert await app.compact(Conversation(session=SESSION)) is not None
+            last = await app.reply("Once more.", Conversation(session=SESSION, sink=events.append, says_yes=True))
+
+    assert (last.text, server.refused) == ("Again.", [])
+    ended = {event.call.name: str(event.result.content) for event in events if isinstance(event, ToolEnd)}
+    assert "done" in ended["many__tool_37"]
+    assert "many__tool_3" in ended["tool_search"]
+    # What it used most is shown from then on, and the notes name it; all others are still to be found.
+    asked = server.requests[5]
+    assert [name for name in shown_tools(asked) if name.startswith("many")] == ["many__tool_37"]
+    assert "[Tools used so far: many__tool_37]" in json.dumps(asked["messages"])
+
+
 async def test_what_is_denied_is_in_no_answer_and_what_is_wrong_is_told_with_the_schema(tmp_path: Path) -> None:
     replies: list[Reply] = [
         FIND,
@@ -167,6 +192,34 @@ async def test_what_is_denied_is_in_no_answer_and_what_is_wrong_is_told_with_the
     assert '"required": ["path"]' in wrong
     assert "Did you mean many__tool_12" in unknown
     assert "tool_call was not called" in empty
+
+
+@pytest.mark.parametrize("door", [*DOORS, "all shown"])
+async def test_a_tool_for_pages_alone_is_offered_through_no_door_and_runs_through_none(
+    tmp_path: Path, door: str
+) -> None:
+    api, kind, own_door, _ = DOORS.get(door, DOORS["chat, neutral"])
+    call = {"id": "many__draw", "arguments": {"path": "a"}}
+    replies: list[Reply] = [
+        Answer(calls=(Call("c1", "tool_search", {"query": "draw"}), Call("c2", "many__draw", {"path": "a"}))),
+        Answer(calls=(Call("c3", "tool_call", call), Call("c4", "tool_describe", {"ids": ["many__draw"]}))),
+        Answer("Enough."),
+    ]
+    events: list[Event] = []
+    server_of_pages = many(3 if door == "all shown" else 50)
+    server_of_pages["args"].append("pages")
+    async with kind(replies) as server:
+        home = home_of(tmp_path, api, server, own_door=own_door, mcp={"servers": {"many": server_of_pages}})
+        async with app_of(home) as app:
+            await app.reply("Draw it.", Conversation(sink=events.append))
+            by_hand = await app.call("many__draw", {"path": "a"}, Conversation())
+    offered = json.dumps([request["tools"] for request in server.requests])
+    assert "draw" not in offered
+    found = [event.result for event in events if isinstance(event, ToolEnd) and event.call.name == "tool_search"]
+    assert all("many__draw" not in result.found for result in found)
+    drawn = [event.result for event in events if isinstance(event, ToolEnd) and event.call.name == "many__draw"]
+    assert drawn
+    assert all(result.is_error for result in [*drawn, by_hand])
 
 
 async def test_of_a_thousand_tools_the_first_request_carries_a_twentieth_of_the_tokens(tmp_path: Path) -> None:

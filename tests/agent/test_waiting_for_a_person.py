@@ -8,7 +8,7 @@ import pytest
 
 from openclaw.content import ToolCall
 from openclaw.conversation import Answer, Question, QuestionKind
-from openclaw.standstill import paused
+from openclaw.standstill import PausingAsker, paused
 from openclaw.tool import Invocation, ToolResult
 from parts.stage import Script, Stage, calls, echo, ends, result, says, tool
 
@@ -141,6 +141,31 @@ async def test_the_seconds_of_a_call_are_told_without_those_in_which_a_person_th
         person.says()
         await run
     assert [end.seconds for end in ends(stage.events)] == [5.0]
+
+
+async def test_so_are_those_of_a_call_that_another_call_makes_and_of_the_call_that_makes_it(
+    stage: Stage, person: Person
+) -> None:
+    seconds = 0.0
+    stage.clock = lambda: seconds
+
+    async def outer(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
+        nonlocal seconds
+        assert invocation.inner is not None
+        said = await invocation.inner.call(ToolCall("inner", "asking", {}), "asking()")
+        seconds += 3.0
+        assert isinstance(invocation.conversation.asker, PausingAsker)
+        assert invocation.conversation.asker.waited == 1_000.0
+        return said
+
+    stage.tools = [tool("outer", outer), tool("asking", asking)]
+    run = asyncio.create_task(stage.run(Script([calls(ToolCall("1", "outer", {})), says("Done.")]), deadline=60.0))
+    async with asyncio.timeout(GUARD):
+        await person.asked.acquire()
+        seconds += 1_000.0
+        person.says()
+        await run
+    assert [(end.call.id, end.seconds) for end in ends(stage.events)] == [("inner", 0.0), ("1", 3.0)]
 
 
 async def test_any_number_of_calls_that_wait_for_a_person_leave_room_for_others(stage: Stage, person: Person) -> None:

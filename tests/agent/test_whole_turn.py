@@ -111,7 +111,7 @@ async def test_exec_is_off_until_it_is_asked_for(tmp_path: Path) -> None:
     assert offered == ["read", "write", "edit", "ls", "grep", "web_fetch"]
     assert not (tmp_path / "made").exists()
     assert ends(events)[0].result.content == (
-        Text('exec is not available: exec is off until allow names it or the profile is "coding"'),
+        Text('exec is not available: exec is off until tools.allow names it or the profile is "coding"'),
     )
 
 

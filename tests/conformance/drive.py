@@ -23,6 +23,7 @@ import msgspec
 from openclaw.config.agents import agent
 from openclaw.config.load import load_config
 from openclaw.config.paths import Paths
+from openclaw.content import ToolCall, text_of
 from openclaw.conversation import Answer, Conversation, Question, QuestionKind
 from openclaw.engine import Engine
 from openclaw.errors import OpenClawError
@@ -30,6 +31,7 @@ from openclaw.mcp.manager import Manager
 from openclaw.mcp.prompts import get_prompt, list_prompts
 from openclaw.mcp.resources import list_resources, read_resource
 from openclaw.mcp.tools.definition import schema_of
+from openclaw.skills.served import ServedSkills
 from openclaw.tool import Invocation
 
 SERVER = "mock"
@@ -164,7 +166,20 @@ SCENARIOS: dict[str, Callable[[Manager], Awaitable[None]]] = {
     "http-invalid-tool-headers": every_tool,
     "json-schema-ref-no-deref": only_list,
     "json-schema-2020-12-preservation": echo_schema,
+    "sep-2640-client-no-prefetch": only_list,
 }
+
+
+async def load_skill(engine: Engine, manager: Manager) -> None:
+    """As a model does that was allowed to: the skill, and a file of it only when there was a skill."""
+    served = ServedSkills([manager.skills], AGENT, decide=engine.decide)
+    (tool,) = served.tools(AGENT)
+    (name,) = served.offered()
+    for arguments in ({"skill": name}, {"skill": name, "file": "references/FORMS.md"}):
+        conversation = Conversation(AGENT, "conformance", says_yes=True)
+        result = await engine.invoke(tool, ToolCall("1", tool.name, arguments), Invocation(conversation, "1"))
+        if result.is_error:
+            raise ScenarioError(text_of(result.content))
 
 
 class Agreeing:
@@ -260,7 +275,10 @@ async def main(url: str) -> None:
             manager = await engine.manager()
             manager.start(AGENT)
             await manager.settle(AGENT, float("inf"))
-            await SCENARIOS[SCENARIO](manager)
+            if SCENARIO.startswith("sep-2640-client-verify-"):
+                await load_skill(engine, manager)
+            else:
+                await SCENARIOS[SCENARIO](manager)
 
 
 if __name__ == "__main__":

@@ -536,7 +536,7 @@ async def test_the_key_file_is_told_of_once_and_the_doctor_shows_where_the_key_i
     key = home.state / "mcp" / "tokens" / "key"
     started = await home.openclaw("mcp", "auth", "files")
     assert started.err == (
-        f"No keychain can be used here: the key of the stored tokens is in the file {key}, which only you can read. "
+        f"No keychain is used here: the key of the stored tokens is in the file {key}, which only you can read. "
         "Set tokenStore.key to a secret:// reference to keep it elsewhere.\n"
     )
     callback = await server.browse(address_in(started.out, server))

@@ -178,6 +178,7 @@ async def test_only_what_has_a_handler_is_declared(tmp_path: Path) -> None:
             (Handlers(), {}),
             (Handlers(elicitation=accept), {"elicitation": {"form": {}}}),
             (Handlers(sampling=accept, roots=accept), {"sampling": {}, "roots": {}}),
+            (Handlers(roots=accept, roots_change=True), {"roots": {"listChanged": True}}),
         ):
             site.http.seen.clear()
             async with Manager([site.spec()], dependencies=Dependencies(handlers=handlers)):

@@ -146,8 +146,11 @@ async def test_a_cancelled_call_takes_its_question_back(tmp_path: Path) -> None:
 
 async def test_a_person_who_never_answers_is_waited_for_as_long_as_the_config_says(tmp_path: Path) -> None:
     person = Person()
-    async with engine_with(tmp_path, elicitation={"timeoutMs": 50}) as manager:
-        result = await manager.call("part__ask", FORM, agent="main", invocation=call(person))
+    home = Home(tmp_path, mcp={"servers": {"part": parts_server()}, "elicitation": {"timeoutMs": 50}})
+    async with Engine(home.config(), paths=home.paths, env=home.environ) as engine:
+        conversation = engine.asking(Conversation("main", "s", asker=person))
+        invocation = Invocation(conversation, "c")
+        result = await (await engine.manager()).call("part__ask", FORM, agent="main", invocation=invocation)
     assert (said(result), result.note) == (
         {"result": {"action": "cancel"}},
         "A question of part was not answered in time.",
@@ -189,8 +192,8 @@ async def test_a_call_that_wants_a_page_visited_first_is_made_again_when_the_per
         result = await manager.call("part__pages", {"pages": [PAGE]}, agent="main", invocation=call(person))
     assert (result.content[0].text, result.note) == ("visited", "The person answered a question of part.")
     assert person.asked == [
-        Question("url", "Sign here.", "part", "c", url="https://sign.example.org/a"),
-        Question("url", asker="part", call="c"),
+        Question("url", "Sign here.", "part", "c", url="https://sign.example.org/a", seconds=300.0),
+        Question("url", asker="part", call="c", seconds=300.0),
     ]
 
 

@@ -1,6 +1,6 @@
 """A keychain for tests: remembers values, and can be locked, broken or forgetful."""
 
-from openclaw.auth.keychain import KeychainError
+from openclaw.secrets.store.keychain import KeychainError
 
 
 class FakeKeychain:

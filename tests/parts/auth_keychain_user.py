@@ -4,15 +4,15 @@ import asyncio
 import sys
 from pathlib import Path
 
-from openclaw.auth.keychain import SystemKeychain
 from openclaw.auth.records import ServerRecord
-from openclaw.auth.store_key import StoreKey
-from openclaw.auth.tokens import TokenStore
 from openclaw.errors import StoreError
+from openclaw.secrets.store.encrypted import EncryptedStore
+from openclaw.secrets.store.key import StoreKey
+from openclaw.secrets.store.keychain import SystemKeychain
 
 
 async def main(folder: Path, what: str) -> str:
-    store = TokenStore(folder, StoreKey(folder, configured=None, keychain=SystemKeychain()))
+    store = EncryptedStore(folder, StoreKey(folder, configured=None, keychain=SystemKeychain()))
     try:
         if what == "write":
             await store.write(ServerRecord(issuer="kept in the keychain"), "x")

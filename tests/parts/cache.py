@@ -48,3 +48,10 @@ def python_of_full(environment: str) -> str:
     path = _path(environment) / "bin" / "python"
     assert path.exists(), f"no Python environment {environment}: run `make test-full`, which installs it"
     return str(path)
+
+
+def full_npm_file(name: str) -> Path:
+    """A file of the npm packages in requirements/full."""
+    path = _path("npm") / "node_modules" / name
+    assert path.exists(), f"no npm file {name}: run `make test-full`, which installs it"
+    return path

@@ -11,6 +11,7 @@ import asyncio
 import base64
 import shutil
 from asyncio.subprocess import DEVNULL, PIPE
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,10 +37,13 @@ PATIENCE = 60.0
 
 
 class Chromium:
-    """`folder` gets a new profile. Every act waits until its element is there, for a minute at most."""
+    """`folder` gets a new profile. Every act waits until its element is there, for a minute at most. `hosts` are names that lead to this
+    machine, as a hostile name server may have it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, hosts: Sequence[str] = ()) -> None:
         self._profile = folder / "profile"
+        rules = ",".join(f"MAP {host} 127.0.0.1" for host in hosts)
+        self._flags = (*FLAGS, *((f"--host-resolver-rules={rules}",) if rules else ()))
         self._session = ""
 
     async def __aenter__(self) -> "Chromium":
@@ -55,7 +59,7 @@ class Chromium:
             port = line.rpartition("on port ")[2].strip(" .\n") if "successfully on port" in line else ""
         self._drain = asyncio.create_task(self._driver.stdout.read())
         self._http = aiohttp.ClientSession(f"http://127.0.0.1:{port}")
-        options = {"binary": program, "args": [*FLAGS, f"--user-data-dir={self._profile}"]}
+        options = {"binary": program, "args": [*self._flags, f"--user-data-dir={self._profile}"]}
         wishes = {"goog:chromeOptions": options, "pageLoadStrategy": "eager", "timeouts": {"implicit": PATIENCE * 1000}}
         try:
             answer = await self._ask("POST", "/session", {"capabilities": {"alwaysMatch": wishes}})
@@ -96,14 +100,57 @@ class Chromium:
         """What a script returns that runs in the page."""
         return await self._ask("POST", f"{self._session}/execute/sync", {"script": script, "args": []})
 
+    async def enter(self, selector: str) -> None:
+        """Go on inside a frame; `leave` leads back to the page."""
+        found = await self._ask("POST", f"{self._session}/element", {"using": "css selector", "value": selector})
+        await self._ask("POST", f"{self._session}/frame", {"id": found})
+
+    async def leave(self) -> None:
+        await self._ask("POST", f"{self._session}/frame", {"id": None})
+
+    async def tabs(self) -> list[str]:
+        return list(await self._ask("GET", f"{self._session}/window/handles"))
+
+    async def open_tab(self) -> str:
+        """A new tab, which has to be gone to."""
+        return str((await self._ask("POST", f"{self._session}/window/new", {"type": "tab"}))["handle"])
+
+    async def to_tab(self, handle: str) -> None:
+        await self._ask("POST", f"{self._session}/window", {"handle": handle})
+
     async def resize(self, width: int, height: int) -> None:
         await self._ask("POST", f"{self._session}/window/rect", {"width": width, "height": height})
 
     async def prefer(self, scheme: str) -> None:
         """The person's taste: `light` or `dark`."""
-        features = [{"name": "prefers-color-scheme", "value": scheme}]
-        wish = {"cmd": "Emulation.setEmulatedMedia", "params": {"features": features}}
-        await self._ask("POST", f"{self._session}/goog/cdp/execute", wish)
+        await self.devtools("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+
+    async def screen(self, width: int, height: int) -> None:
+        """A screen of this size, which may be a phone's: a window is never that narrow."""
+        await self.devtools(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 500
+        )
+
+    async def devtools(self, command: str, **parameters: Any) -> Any:
+        """What Chrome's own protocol answers."""
+        return await self._ask("POST", f"{self._session}/goog/cdp/execute", {"cmd": command, "params": parameters})
+
+    async def new_tab(self) -> str:
+        """The name of a new tab, which is the one that is looked at from here on."""
+        found = await self._ask("POST", f"{self._session}/window/new", {"type": "tab"})
+        await self.look_at(str(found["handle"]))
+        return str(found["handle"])
+
+    async def look_at(self, tab: str) -> None:
+        await self._ask("POST", f"{self._session}/window", {"handle": tab})
+
+    async def close_tab(self) -> None:
+        """Close the tab that is looked at; another one has to be looked at then."""
+        await self._ask("DELETE", f"{self._session}/window")
+
+    async def tab(self) -> str:
+        """The name of the tab that is looked at."""
+        return str(await self._ask("GET", f"{self._session}/window"))
 
     async def screenshot(self) -> bytes:
         """What a person sees, as PNG."""

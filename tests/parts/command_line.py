@@ -71,9 +71,9 @@ class Home:
     def config(self) -> Config:
         return load_config(self.paths, self.environ)
 
-    async def openclaw(self, *words: str, text: str = "") -> Done:
+    async def openclaw(self, *words: str, text: str = "", guard: float = loaded.HANG_GUARD) -> Done:
         """Run one command to its end, with `text` as its standard input."""
-        return await asyncio.to_thread(loaded.run, words, env=self.environ, cwd=self.folder, stdin=text)
+        return await asyncio.to_thread(loaded.run, words, env=self.environ, cwd=self.folder, stdin=text, guard=guard)
 
     async def chat(self, *lines: str) -> Done:
         """Type these lines into one conversation."""

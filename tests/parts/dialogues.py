@@ -3,7 +3,7 @@
 import unicodedata
 
 from openclaw.control.dialogue_steps import Finished, Screen
-from openclaw.control.question_dialogue import dialogue
+from openclaw.control.question_dialogue import FAILED, dialogue
 from openclaw.conversation import Answer, Question
 
 # What drives a screen, hides on it, or turns the direction of writing.
@@ -25,6 +25,7 @@ def held(
     except StopIteration as ended:
         assert not left
         finished: Finished = ended.value
+        assert FAILED not in finished.said
         return finished, "".join(shown) + finished.said
 
 

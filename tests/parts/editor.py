@@ -17,7 +17,7 @@ from typing import Any, Self
 
 from openclaw.acp import wire
 from openclaw.acp.agent import AcpAgent
-from openclaw.acp.connection import Connection
+from openclaw.acp.connection import Connection, Pace
 from openclaw.acp.model import missing_model
 from openclaw.acp.sessions import Options, Sessions
 from openclaw.content import to_json
@@ -207,11 +207,11 @@ class Talk:
 
 
 class Editor(Talk):
-    """The program, in a process of its own."""
+    """The program, in a process of its own; `fresh`: with an interpreter of its own, too."""
 
-    def __init__(self, home: Home, folder: Path, *arguments: str, **options: Any) -> None:
+    def __init__(self, home: Home, folder: Path, *arguments: str, fresh: bool = False, **options: Any) -> None:
         super().__init__(home, folder, **options)
-        self._piped = PipedProcess([*PROGRAM, "acp", *arguments], env=home.env, cwd=folder)
+        self._piped = PipedProcess([*PROGRAM, "acp", *arguments], env=home.env, cwd=folder, fresh=fresh)
 
     async def __aenter__(self) -> Self:
         await self._piped.start(self._heard, self._ended)
@@ -224,8 +224,8 @@ class Editor(Talk):
         self._keep_tape()
 
     @property
-    def process(self) -> asyncio.subprocess.Process:
-        return self._piped.process
+    def process(self) -> PipedProcess:
+        return self._piped
 
     @property
     def stderr(self) -> bytes:
@@ -243,11 +243,13 @@ class Editor(Talk):
 class NearEditor(Talk):
     """The agent in this process. It is loaded once for all tests, and nothing of it is left when this ends."""
 
-    def __init__(self, home: Home, folder: Path, *, options: Options | None = None, **more: Any) -> None:
+    def __init__(
+        self, home: Home, folder: Path, *, options: Options | None = None, pace: Pace | None = None, **more: Any
+    ) -> None:
         super().__init__(home, folder, **more)
         self._host = AppHost("", home.env, folder, lambda section: None)
         self._options = options or Options()
-        self._connection = Connection(self._tell)
+        self._connection = Connection(self._tell, pace)
 
     async def __aenter__(self) -> Self:
         self._loop = asyncio.get_running_loop()

@@ -2,7 +2,8 @@
 
 Loading is most of what a short command costs. All else is as a person has it: a process of its own, with its arguments, environment,
 folder and streams, which takes signals and ends with a code. What is not tried this way is how the interpreter starts: what gives it
-orders (`PYTHON…`, a locale) is started as it is, and so are the pages, the tour, orders and editors, which use every command there is.
+orders (`PYTHON…`, a locale) is started as it is, and so are the tour and whatever a client of somebody else starts. `link` makes a program
+for shells, which has one of these started on its own streams (`loaded_link.py`).
 
 done = run(["status"], env=…, cwd=…)
 """
@@ -15,17 +16,20 @@ import json
 import os
 import pkgutil
 import select
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import termios
+import threading
 import time
 import traceback
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
 from typing import IO, Any
@@ -36,6 +40,9 @@ PROGRAM = (sys.executable, "-m", "openclaw")
 OPENCLAW = str(Path(sys.executable).with_name("openclaw"))
 # Far longer than anything here may take, on the slowest machine: it only ends a test that hangs.
 HANG_GUARD = 60.0
+_LINK = Path(__file__).with_name("loaded_link.py")
+# What is wanted is JSON, which this is no part of.
+_END = b"\0"
 # What an interpreter reads when it starts, and a fork would not.
 _OF_THE_INTERPRETER = ("PYTHON", "LANG", "LC_")
 # Its own code has this one, and it can be put in force afterwards.
@@ -45,12 +52,13 @@ _LOADED_LATE = ("openclaw.__main__", "prompt_toolkit", "uvloop")
 
 
 class Order(msgspec.Struct, frozen=True):
-    """What is to be started. A `terminal` becomes the one that controls it."""
+    """What is to be started. A `terminal` becomes the one that controls it. `program` is what it is called by."""
 
     words: list[str]
     env: dict[str, str]
     cwd: str
     terminal: bool = False
+    program: str = OPENCLAW
 
 
 class Ran(msgspec.Struct, frozen=True):
@@ -88,7 +96,9 @@ class Process:
 
     def send_signal(self, number: int) -> None:
         if self.poll() is None:
-            os.kill(self.pid, number)
+            # It is waited for in another process: it may be gone a moment before its code is told here.
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, number)
 
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)
@@ -137,15 +147,16 @@ def begin(
             preexec_fn=_take_terminal if terminal else None,
         )
     line, theirs = socket.socketpair()
-    with theirs, tempfile.TemporaryFile() as written, open(os.devnull, "r+b", buffering=0) as null:
-        written.write(msgspec.json.encode(Order(words, {**env}, str(cwd), terminal)))
-        written.flush()
+    with theirs, open(os.devnull, "r+b", buffering=0) as null:
         streams = [null.fileno() if one == subprocess.DEVNULL else one for one in (stdin, stdout, stderr)]
-        socket.send_fds(_door(), [b"."], [*streams, theirs.fileno(), written.fileno()])
+        socket.send_fds(_door(), [b"."], [*streams, theirs.fileno()])
+    line.sendall(msgspec.json.encode(Order(words, {**env}, str(cwd), terminal)) + _END)
     return Process(line)
 
 
-def run(words: Sequence[str], *, env: Mapping[str, str], cwd: Path, stdin: str | int = "") -> Ran:
+def run(
+    words: Sequence[str], *, env: Mapping[str, str], cwd: Path, stdin: str | int = "", guard: float = HANG_GUARD
+) -> Ran:
     """Run `openclaw WORDS` to its end, with this text or descriptor as its input."""
     (reading, writing), (out, their_out), (err, their_err) = os.pipe(), os.pipe(), os.pipe()
     try:
@@ -158,7 +169,7 @@ def run(words: Sequence[str], *, env: Mapping[str, str], cwd: Path, stdin: str |
         read = [threads.submit(_read, end) for end in (out, err)]
         threads.submit(_write, writing, stdin if isinstance(stdin, str) else "")
         try:
-            code = process.wait(HANG_GUARD)
+            code = process.wait(guard)
         finally:
             process.kill()
         return Ran(code, *(one.result() for one in read))
@@ -178,18 +189,41 @@ def _write(end: int, text: str) -> None:
         pass
 
 
+def link(program: Path) -> None:
+    """Make an executable file that is `openclaw` for whoever starts it, as long as this process is there."""
+    # Not for the process that loads modules, which runs this file alone.
+    from parts.executable import python_program
+
+    _door()
+    text = _LINK.read_text(encoding="utf-8")
+    for name, value in (("PLACE", _place()), ("OPENCLAW", OPENCLAW)):
+        text = text.replace(f'{name} = ""', f"{name} = {value!r}")
+    python_program(program, text, "-IS")
+
+
+@cache
+def _place() -> str:
+    """Where those ask for a program that are no children of this process. The address of a socket is short."""
+    folder = tempfile.mkdtemp(prefix="oc-loaded-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return f"{folder}/door"
+
+
 @cache
 def _door() -> socket.socket:
     """Where to ask for a program; what is behind it ends with this process."""
     ours, theirs = socket.socketpair()
-    with theirs:
-        os.set_inheritable(theirs.fileno(), True)
+    listener = socket.socket(socket.AF_UNIX)
+    with theirs, listener:
+        listener.bind(_place())
+        listener.listen()
+        doors = [theirs.fileno(), listener.fileno()]
         host = subprocess.Popen(
             # As bare as the environments that tests give; a folder of tests is no place to import from.
-            [sys.executable, "-P", __file__, str(theirs.fileno())],
+            [sys.executable, "-P", __file__, *map(str, doors)],
             env={"PATH": os.environ["PATH"]},
             stdin=subprocess.DEVNULL,
-            pass_fds=[theirs.fileno()],
+            pass_fds=doors,
         )
 
     def close() -> None:
@@ -200,7 +234,7 @@ def _door() -> socket.socket:
     return ours
 
 
-def _serve(door: socket.socket) -> None:
+def _serve(door: socket.socket, listener: socket.socket) -> None:
     """Load everything, then fork for whoever asks."""
     # Whoever interrupts the tests does not mean this process; what it forks is as usual.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -214,12 +248,19 @@ def _serve(door: socket.socket) -> None:
     gc.collect()
     gc.freeze()
     while True:
-        data, descriptors, _, _ = socket.recv_fds(door, 1, 5)
+        if door in select.select([door, listener], [], [])[0]:
+            data, descriptors, _, _ = socket.recv_fds(door, 1, 4)
+            if not data:
+                return
+        else:
+            asking, _ = listener.accept()
+            _, descriptors, _, _ = socket.recv_fds(asking, 1, 3)
+            descriptors.append(asking.detach())
         _collect_ended()
-        if not data:
-            return
         if os.fork() == 0:
-            _never_return(partial(_watch, door, descriptors))
+            door.close()
+            listener.close()
+            _never_return(partial(_watch, descriptors))
         for one in descriptors:
             os.close(one)
 
@@ -233,20 +274,33 @@ def _collect_ended() -> None:
         pass
 
 
-def _watch(door: socket.socket, descriptors: Sequence[int]) -> int:
+def _watch(descriptors: Sequence[int]) -> int:
     """Start the program, and tell of its end."""
-    *streams, line, written = descriptors
-    door.close()
-    with open(written, "rb") as file:
-        file.seek(0)
-        order = msgspec.json.decode(file.read(), type=Order)
+    *streams, line = descriptors
+    given = b""
+    while not given.endswith(_END):
+        piece = os.read(line, 65536)
+        if not piece:
+            return 1
+        given += piece
+    order = msgspec.json.decode(given.removesuffix(_END), type=Order)
     pid = os.fork()
     if pid == 0:
         _never_return(partial(_become, order, streams, line))
     for one in streams:
         os.close(one)
-    os.write(line, b"%d\n" % os.waitpid(pid, 0)[1])
+    threading.Thread(target=_end_when_unwanted, args=(line, pid), daemon=True).start()
+    status = os.waitpid(pid, 0)[1]
+    with suppress(BrokenPipeError):
+        os.write(line, b"%d\n" % status)
     return 0
+
+
+def _end_when_unwanted(line: int, pid: int) -> None:
+    """Nothing more is said there. Who asked for a program and is gone wants it no more."""
+    os.read(line, 1)
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
 
 
 def _become(order: Order, streams: Sequence[int], line: int) -> int:
@@ -264,7 +318,7 @@ def _become(order: Order, streams: Sequence[int], line: int) -> int:
     time.tzset()
     if _STRICT in order.env.items():
         warnings.simplefilter("error")
-    sys.argv = [OPENCLAW, *order.words]
+    sys.argv = [order.program, *order.words]
     sys.stdin = _stream(0, "r")
     sys.stdout = _stream(1, "w")
     sys.stderr = _stream(2, "w", "backslashreplace")
@@ -307,4 +361,4 @@ def _never_return(act: Callable[[], int]) -> None:
 
 
 if __name__ == "__main__":
-    _serve(socket.socket(fileno=int(sys.argv[1])))
+    _serve(*(socket.socket(fileno=int(number)) for number in sys.argv[1:]))

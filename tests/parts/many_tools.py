@@ -1,6 +1,6 @@
 """A stdio server with as many tools as its argument says, and nothing else to it: python many_tools.py 50
 
-With `turning` behind that, no two lists are in the same order.
+With `turning` behind that, no two lists are in the same order; with `pages`, there is a tool `draw` besides that is for pages alone.
 """
 
 import json
@@ -28,6 +28,8 @@ def result(method: str, tools: list[dict[str, object]]) -> dict[str, object] | N
 
 def main() -> None:
     tools = [tool(number) for number in range(int(sys.argv[1]))]
+    if "pages" in sys.argv:
+        tools.append({**tool(0), "name": "draw", "_meta": {"ui": {"visibility": ["app"]}}})
     for line in sys.stdin:
         message = json.loads(line)
         if "id" not in message:

@@ -77,8 +77,8 @@ class OrderProcess:
         await self._piped.kill()
 
     @property
-    def process(self) -> asyncio.subprocess.Process:
-        return self._piped.process
+    def process(self) -> PipedProcess:
+        return self._piped
 
     @property
     def stderr(self) -> bytes:

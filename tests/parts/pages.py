@@ -40,6 +40,7 @@ from pathlib import Path
 
 from openclaw.config.load import parse_config
 from openclaw.errors import ConfigError
+from parts import loaded
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -137,14 +138,20 @@ def _notes(before: str, place: str) -> dict[str, str]:
 
 
 def checkout(folder: Path) -> Path:
-    """A copy of what a reader has in front of them, without its history, with the environment and the source that are already there.
+    """A copy of what a reader has in front of them, without its history, with the environment and the source that are already there, and
+    with a program that is loaded already.
 
     No page changes those, and hundreds of files for each page take longer to write and to remove than the page to run.
     """
     ignored = shutil.ignore_patterns(".*", "__pycache__", "tests", "bench", "src")
     shutil.copytree(ROOT, folder, ignore=ignored)
-    for name in (".venv", "src"):
-        (folder / name).symlink_to(ROOT / name)
+    (folder / "src").symlink_to(ROOT / "src")
+    here, there = folder / ".venv", ROOT / ".venv"
+    (here / "bin").mkdir(parents=True)
+    for place in (*there.iterdir(), *(there / "bin").iterdir()):
+        if place.name not in ("bin", "openclaw"):
+            (here / place.relative_to(there)).symlink_to(place)
+    loaded.link(here / "bin" / "openclaw")
     return folder
 
 

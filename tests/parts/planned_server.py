@@ -244,6 +244,8 @@ def receive(server: PlannedServer, message: Message, send: Tell, tasks: dict[Any
         server.done(f"cancelled {id in tasks}")
         if id in tasks:
             tasks[id].cancel()
+    elif message.get("method") == "notifications/roots/list_changed":
+        server.done("roots changed")
     elif "id" in message and "method" in message:
         task = asyncio.ensure_future(respond(server, message, send))
         tasks[message["id"]] = task

@@ -127,6 +127,7 @@ class Stage:
     on_event: Callable[[Event], None] = lambda event: None
     asker: Asker = field(default_factory=Nobody)
     clock: Callable[[], float] = lambda: 0.0
+    caught_up: Callable[[], Awaitable[None]] | None = None
 
     def sink(self, event: Event) -> None:
         self.events.append(event)
@@ -151,7 +152,9 @@ class Stage:
         **options: Any,
     ) -> RunOutcome:
         request = RunRequest(
-            Conversation("main", "agent:main:test", workspace=self.workspace, asker=self.asker),
+            Conversation(
+                "main", "agent:main:test", workspace=self.workspace, asker=self.asker, caught_up=self.caught_up
+            ),
             model="script/one",
             system="Be brief.",
             messages=messages or (user("Go."),),

@@ -1,7 +1,7 @@
 """The official conformance suite against the engine, driven by `tests/conformance/client`.
 
-A scenario in which nothing was checked counts as failed here, whatever the suite says of it. Left out: the `sep-2640` extension (skills
-over MCP), and the extensions for DPoP and workload identity, which the product does not claim.
+A scenario in which nothing was checked counts as failed here, whatever the suite says of it. Left out: the extensions for DPoP and workload
+identity, which the product does not claim.
 """
 
 import json
@@ -76,7 +76,10 @@ AUTH_EXTENSIONS = (
     "auth/client-credentials-basic",
     "auth/enterprise-managed-authorization",
 )
-NOT_CLAIMED = re.compile(r"sep-2640-|auth/dpop|auth/wif-")
+SKILLS = tuple(
+    f"sep-2640-client-{name}" for name in ("no-prefetch", "verify-digest", "verify-size", "verify-frontmatter")
+)
+NOT_CLAIMED = re.compile(r"auth/dpop|auth/wif-")
 
 
 def run_scenario(scenario: str, revision: str, folder: Path) -> None:
@@ -122,6 +125,11 @@ def test_a_sign_in_of_an_extension_passes(scenario: str, tmp_path: Path) -> None
     run_scenario(scenario, "", tmp_path)
 
 
+@pytest.mark.parametrize("scenario", SKILLS)
+def test_a_scenario_of_skills_over_mcp_passes(scenario: str, tmp_path: Path) -> None:
+    run_scenario(scenario, "", tmp_path)
+
+
 def test_no_scenario_of_the_suite_is_forgotten() -> None:
     listed = run_suite("list").stdout.partition("Client scenarios")[2].partition("Authorization server scenarios")[0]
     tagged = re.findall(r"^ +- (\S+) \[(.+)\]$", listed, re.M)
@@ -129,7 +137,7 @@ def test_no_scenario_of_the_suite_is_forgotten() -> None:
         "2025-11-25": set(LEGACY + AUTH_ALWAYS),
         "2026-07-28": set(MODERN + AUTH_ALWAYS + AUTH_MODERN),
         "2025-03-26": set(AUTH_OLDEST),
-        "extension": set(AUTH_EXTENSIONS),
+        "extension": set(AUTH_EXTENSIONS + SKILLS),
     }
     offered = {
         revision: {name for name, tags in tagged if revision in tags.split(",") and not NOT_CLAIMED.match(name)}

@@ -221,6 +221,15 @@ async def test_without_a_model_a_session_needs_authentication(home: Home, folder
         assert (await editor.initialize())["authMethods"] == []
 
 
+async def test_a_config_that_cannot_be_read_is_told_in_its_own_words(home: Home, folder: Path) -> None:
+    home.config_file.write_text("{ agents: ")
+    async with Editor(home, folder) as editor:
+        error = await editor.refusal("session/new", cwd=str(folder), mcpServers=[])
+        assert (error["code"], "openclaw.json" in error["message"], "1:11" in error["message"]) == (-32603, True, True)
+        script(home, {"text": "Hello."})
+        assert await editor.prompt(await editor.new(), "hello") == "end_turn"
+
+
 async def test_a_line_that_is_too_long_is_refused_and_the_connection_stays(home: Home, folder: Path) -> None:
     script(home, {"text": "Still here."})
     async with Editor(home, folder) as editor:

@@ -68,7 +68,8 @@ async def test_nothing_is_left_when_the_client_leaves_in_the_middle_of_everythin
     wait = {"toolCalls": [{"name": "exec", "arguments": {"command": ["sleep", "600"]}, "id": "e1"}]}
     home.save(home.script(wait, WRITE), tools={"allow": ["group:fs", "exec"]}, acp={"clientServers": "allow"})
     command, *args = server_command()
-    async with Editor(home, folder) as editor:
+    # A fork does not show in its environment which home it has.
+    async with Editor(home, folder, fresh=True) as editor:
         first = await editor.new({"name": "db", "command": command, "args": args, "env": []})
         editor.begin_prompt(first, "wait")
         await editor.until(lambda: [one for one in editor.of("tool_call") if one["name"] == "exec"])
@@ -81,7 +82,7 @@ async def test_nothing_is_left_when_the_client_leaves_in_the_middle_of_everythin
         assert len(left) >= 2
         if how == "vanishes":
             # Nobody reads any more, and nobody writes.
-            editor.process._transport.get_pipe_transport(1).close()  # type: ignore[attr-defined]
+            editor.process.stop_reading()
             code = await editor.process.wait()
         else:
             code = await editor.end(how)

@@ -10,6 +10,8 @@ import pytest
 from parts.editor import NEVER, Editor, NearEditor, Talk, choose
 from parts.gateways import Home
 from parts.gateways import home as made_home
+from parts.http_server import HttpServer, Plan
+from parts.leaks import files_under, found_in
 from parts.processes import server_command
 
 CALL = {"toolCalls": [{"name": "db__echo", "arguments": {"text": "ten orders"}, "id": "c1"}]}
@@ -67,6 +69,26 @@ async def test_a_server_of_the_editor_is_asked_about_whole_and_then_used(home: H
         assert b"hunter2" not in editor.stderr
     kept = [path for path in home.state.rglob("*") if path.is_file() and b"hunter2" in path.read_bytes()]
     assert kept == []
+
+
+@pytest.mark.requirement("002-4.3-servers")
+@pytest.mark.parametrize("kind", ["http", "sse"])
+async def test_an_address_of_the_editor_is_asked_about_and_its_headers_are_sent_and_never_shown(
+    home: Home, folder: Path, kind: str
+) -> None:
+    home.save(home.script(CALL, SAID), tools=UNASKED)
+    async with HttpServer(Plan(revisions=("2024-11-05",))) as there, NearEditor(home, folder) as editor:
+        url = there.sse_url if kind == "sse" else there.url
+        headers = [{"name": "X-Key", "value": "hunter2"}]
+        session = await editor.new({"type": kind, "name": "db", "url": url, "headers": headers})
+        assert await editor.prompt(session, "how many orders?") == "end_turn"
+        assert "ten orders" in editor.said()
+        [(_, asked)] = editor.asked
+        text = asked["toolCall"]["content"][0]["content"]["text"]
+        assert (asked["toolCall"]["kind"], url in text, "X-Key" in text) == ("fetch", True, True)
+        assert {seen.headers.get("X-Key") for seen in there.seen} == {"hunter2"}
+        assert "hunter2" not in json.dumps(editor.lines)
+    assert found_in(["hunter2"], files_under(home.state)) == []
 
 
 async def test_a_server_that_is_rejected_is_not_started_and_the_session_goes_on(home: Home, folder: Path) -> None:

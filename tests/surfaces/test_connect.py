@@ -126,6 +126,7 @@ async def test_over_http_what_does_not_answer_is_not_added(tmp_path: Path) -> No
             status, answer = await gateway.post("/v1/mcp/servers", {"url": NOWHERE, "name": "away"})
         assert (status, kept(place)) == (502, {})
     assert answer["error"]["message"].startswith("away was not added: Nothing listens at http://127.0.0.1:9.")
+    assert (answer["error"]["code"], answer["error"]["exitCode"]) == ("command_failed", 1)
 
 
 def test_in_a_chat_what_does_not_answer_is_not_added(tmp_path: Path) -> None:

@@ -1,4 +1,7 @@
-"""The tour of `openclaw demo`, taken as a person takes it: as a process, in a pipe and at a terminal, to the end and interrupted."""
+"""The tour of `openclaw demo`, taken as a person takes it: as a process, in a pipe and at a terminal, to the end and interrupted.
+
+Each tour starts a dozen programs. Those that differ from the others in one sentence are of the real tier, which has the time for them.
+"""
 
 import fcntl
 import json
@@ -175,6 +178,7 @@ def test_a_client_nobody_here_wrote_gives_an_order_and_gets_its_answer(steps: li
     assert "← Trip to Lisbon\n    The train leaves at 09:40 from platform 7." in steps[6]
 
 
+@pytest.mark.real
 def test_without_that_client_our_own_engine_gives_the_order_and_says_so(person: Place, tmp_path: Path) -> None:
     (tmp_path / "hook").mkdir()
     (tmp_path / "hook" / "sitecustomize.py").write_text("import sys; sys.modules['mcp'] = None")
@@ -249,6 +253,7 @@ class Reader(msgspec.Struct):
         return done.stdout
 
 
+@pytest.mark.real
 def test_every_command_the_reader_is_told_to_type_works_as_it_stands(steps: list[str], person: Place) -> None:
     # The usual port may be some other gateway's: it is the machine's, not the home's.
     person.configure("{ gateway: { port: 0 } }")
@@ -351,6 +356,7 @@ def test_without_a_place_to_write_the_tour_says_so_in_one_sentence(person: Place
     assert re.fullmatch(r"error: The tour needs a temporary folder, and cannot have one: .*\n", done.stderr)
 
 
+@pytest.mark.real
 def test_a_screen_that_knows_ascii_alone_shows_the_tour_too(person: Place) -> None:
     ran = person.run("demo", PYTHONIOENCODING="ascii")
     assert (ran.code, ran.err) == (0, "")

@@ -96,6 +96,16 @@ async def test_a_server_that_wants_a_sign_in_gets_one_over_http(gateway: Running
         assert (status, answer["isError"]) == (200, False)
         assert (await gateway.post("/v1/mcp/servers/guarded/auth", {"logout": True}))[1]["wasSignedIn"]
         assert (await states(gateway))["guarded"] == "needs-auth"
+        # The browser may also come back by itself: to the sign-in that was begun last.
+        path = "/v1/mcp/servers/guarded/auth"
+        assert (await gateway.post(path, {"wait": True}))[0] == 502
+        assert (await gateway.post(path, {"listen": True}))[0] == 200
+        _, begun = await gateway.post(path, {"listen": True})
+        async with gateway.client.get(await server.browse(begun["authorizationUrl"])) as page:
+            assert (page.status, "You are signed in" in await page.text()) == (200, True)
+        status, done = await gateway.post(path, {"wait": True})
+        assert (status, done["server"]) == (200, "guarded")
+        await gateway.ready("guarded")
 
 
 def pid_of(gateway: GatewayProcess, name: str) -> int:

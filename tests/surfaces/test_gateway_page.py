@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -117,3 +118,10 @@ async def test_ui_prints_an_address_that_signs_in(tmp_path: Path) -> None:
             assert (await asyncio.to_thread(place.run, "ui", "--sign-out")).stdout == "Signed out: 1 page.\n"
         alone = await asyncio.to_thread(place.run, "ui")
     assert (alone.returncode, alone.stderr) == (1, "error: No gateway runs. Start it: openclaw gateway start\n")
+
+
+def test_every_module_is_asked_for_with_the_first_answer() -> None:
+    files = page_files()
+    asked = set(re.findall(r'modulepreload" href="/page/([a-z.]+)"', files["index.html"].data.decode()))
+    # What is found only by reading another module is waited for once more.
+    assert asked | {"app.js"} == {name for name in files if name.endswith(".js")}

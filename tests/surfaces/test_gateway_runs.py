@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from openclaw.gateway.runs import RunChanged
+from openclaw.reply import ReplyEnded
 from parts.gateways import Running, sse_events
 from parts.openai_client import playing
 from parts.processes import HANG_GUARD
@@ -53,11 +54,12 @@ async def test_a_run_is_watched_from_any_event_on_and_its_session_has_what_was_s
 
     kinds = [kind for kind, _ in events]
     assert kinds == [
-        *("started", "turn", "text", "message", "call", "result"),
+        *("said", "started", "turn", "text", "message", "call", "result"),
         *("turn", "text", "message", "ended"),
     ]
     assert [kind for kind, _ in again] == kinds[3:]
     data = dict(events)
+    assert {"text": "ask the server", "files": []}.items() <= data["said"].items()
     assert data["call"]["arguments"] == {"text": "from the server"}
     # Without the frame that the model had around it.
     assert data["result"]["content"] == [{"type": "text", "text": "from the server"}]
@@ -102,6 +104,8 @@ async def test_asking_twice_with_the_same_id_begins_one_run(tmp_path: Path) -> N
 
 async def test_a_cancelled_run_ends_with_one_event_and_its_server_lives_on(tmp_path: Path) -> None:
     async with playing(tmp_path, HANG, {"text": "later"}) as gateway:
+        ended: list[ReplyEnded] = []
+        gateway.gateway.app.engine.events.subscribe(lambda event: ended.append(event.value), ReplyEnded)
         run = await begun(gateway)
         async with watching(gateway, run["run"]) as stream:
             while b"event: call" not in await stream.readline():
@@ -114,6 +118,7 @@ async def test_a_cancelled_run_ends_with_one_event_and_its_server_lives_on(tmp_p
 
     assert [data["reason"] for kind, data in rest if kind == "ended"] == ["cancelled"]
     assert (shown["state"], shown["reason"]) == ("over", "cancelled")
+    assert [one.reply.reason for one in ended] == ["cancelled", "done"]
 
 
 async def test_pictures_go_in_and_are_fetched_again_one_by_one(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def wrong_ways(gateway: Running) -> dict[str, dict[str, str]]:
 
 
 # What tells nothing, and where a page gets its token.
-_OPEN = ("GET /health", "GET /", "GET /page/{name}", "POST /v1/page/session")
+_OPEN = ("GET /health", "GET /ready", "GET /", "GET /page/{name}", "POST /v1/page/session")
 # What needs no token is still nobody's who comes from elsewhere.
 _FOREIGN = (
     "foreign host",
@@ -83,7 +83,8 @@ _FOREIGN = (
 
 @pytest.mark.requirement("000-5.5-origin-check")
 async def test_every_route_refuses_every_wrong_way_of_asking(gateway: Running) -> None:
-    routes = [*gateway.gateway.http.routes, ("POST", "/v1/unknown"), ("TRACE", "/v1/tools")]
+    served = [(route.method, route.path) for route in gateway.gateway.http.routes]
+    routes = [*served, ("POST", "/v1/unknown"), ("TRACE", "/v1/tools")]
     wrong: list[str] = []
     for method, path in routes:
         for way, headers in wrong_ways(gateway).items():
@@ -127,6 +128,7 @@ async def test_a_refusal_says_what_to_do_and_nothing_about_us(gateway: Running) 
             "type": "authentication_error",
             "param": None,
             "code": "unauthorized",
+            "exitCode": 1,
         }
     }
     assert headers["WWW-Authenticate"] == 'Bearer realm="openclaw"'

@@ -6,6 +6,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from openclaw.config.load import parse_config
+from openclaw.errors import SecretError
+from openclaw.secrets.resolve import Resolver
 from parts import stdio_server
 from parts.command_line import PROGRAM, Home, parts_server
 from parts.commands_here import run_here
@@ -75,28 +80,51 @@ async def test_no_secret_is_printed_or_written_anywhere_but_where_it_is_kept(tmp
     said = {str(number): (one.out + one.err).encode() for number, one in enumerate(ran)}
     assert found_in(CANARIES, said) == []
 
-    kept = files_under(home.state)
-    places = [str(Path(path).relative_to(home.state)) for path in found_in(CANARIES, kept)]
-    assert places == [
-        "py/secrets/far.headers.Authorization",
-        "py/secrets/far.url",
-        "py/secrets/parts.args.3",
-        "py/secrets/parts.env.API_KEY",
-    ]
-    assert all((home.state / place).stat().st_mode & 0o777 == 0o600 for place in places)
+    assert found_in(CANARIES, files_under(home.state)) == []
     assert source.read_bytes() == before
-    folder = f"secret://file/{home.state}/py/secrets"
+    folder = "secret://encrypted"
     assert servers(home) == {
         "parts": {
             "command": sys.executable,
-            "args": ["-S", "-E", stdio_server.__file__, f"--token={folder}/parts.args.3"],
-            "env": {"API_KEY": f"{folder}/parts.env.API_KEY", "MODE": "fast"},
+            "args": ["-S", "-E", stdio_server.__file__, f"--token={folder}/parts/args/3"],
+            "env": {"API_KEY": f"{folder}/parts/env/API_KEY", "MODE": "fast"},
         },
         "far": {
-            "url": f"https://far.example.com/mcp?apiKey={folder}/far.url",
-            "headers": {"Authorization": f"Bearer {folder}/far.headers.Authorization"},
+            "url": f"https://far.example.com/mcp?apiKey={folder}/far/url",
+            "headers": {"Authorization": f"Bearer {folder}/far/headers/Authorization"},
         },
     }
+
+
+async def test_a_key_that_was_rotated_there_is_told_and_taken_where_that_is_asked_for(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+
+    def there(key: str) -> None:
+        write(home, ".cursor/mcp.json", {"mcpServers": {"parts": {"command": "serve", "env": {"API_KEY": key}}}})
+
+    async def imported(*words: str) -> str:
+        ran = await run_here(home, "mcp", "import", "cursor", "--yes", *words)
+        assert ran.code == 0
+        return " ".join(ran.out.split())
+
+    there(CANARIES[0])
+    await imported()
+    there(CANARIES[1])
+    stays = await imported()
+    before = servers(home)
+    taken = await imported("--overwrite")
+    again = await imported("--overwrite")
+
+    told = "parts: is here already, and stays as it is its secret is another one there: env.API_KEY. To take that: --overwrite"
+    assert told in stays
+    assert before == {"parts": {"command": "serve", "env": {"API_KEY": "secret://encrypted/parts/env/API_KEY"}}}
+    assert "~ parts (in place of the one that is here)" in taken
+    assert "= parts: is here already, and stays as it is Nothing is to be imported." in again
+    now = "secret://encrypted/parts/env/API_KEY-2"
+    assert servers(home) == {"parts": {"command": "serve", "env": {"API_KEY": now}}}
+    assert await Resolver.of(parse_config("{}"), home.environ).resolve(now) == CANARIES[1]
+    with pytest.raises(SecretError):
+        await Resolver.of(parse_config("{}"), home.environ).resolve("secret://encrypted/parts/env/API_KEY")
 
 
 async def test_a_dry_run_changes_nothing_and_a_pipe_needs_a_yes(tmp_path: Path) -> None:
@@ -217,8 +245,8 @@ def test_each_program_is_shown_whole_and_asked_about_at_a_terminal(tmp_path: Pat
         assert CANARIES[1].encode() not in terminal.received
     assert code == 0
     assert "Added 1 server to" in rest
-    assert servers(home)["yes"]["env"] == {"KEY": f"secret://file/{home.state}/py/secrets/yes.env.KEY"}
-    assert (home.state / "py/secrets/yes.env.KEY").read_text() == CANARIES[1]
+    assert servers(home)["yes"]["env"] == {"KEY": "secret://encrypted/yes/env/KEY"}
+    assert found_in(CANARIES, files_under(home.state)) == []
 
 
 async def test_variables_of_a_file_join_the_entry_and_its_secrets_are_put_away(tmp_path: Path) -> None:
@@ -230,7 +258,7 @@ async def test_variables_of_a_file_join_the_entry_and_its_secrets_are_put_away(t
     done = await home.openclaw("mcp", "import", str(file), "--yes")
 
     assert f"note: the 2 variables of {tmp_path}/shop/.env are taken as they are now" in done.out
-    kept = f"secret://file/{home.state}/py/secrets/shop.env.API_KEY"
+    kept = "secret://encrypted/shop/env/API_KEY"
     assert servers(home) == {
         "shop": {"command": "serve", "env": {"API_KEY": kept, "MODE": "fast"}, "cwd": str(tmp_path / "shop")}
     }

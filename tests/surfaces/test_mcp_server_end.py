@@ -78,7 +78,7 @@ async def test_a_client_that_closes_our_output_ends_the_server_and_its_order(tmp
             await server.initialize()
             server.begin_order("work")
             await chat.waiting.wait()
-            server.process._transport.get_pipe_transport(1).close()  # type: ignore[attr-defined]
+            server.process.stop_reading()
             code = await server.process.wait()
         await chat.gone.wait()
     assert (code, server.stderr) == (0, b"")
@@ -87,7 +87,7 @@ async def test_a_client_that_closes_our_output_ends_the_server_and_its_order(tmp
 async def test_a_client_that_stops_reading_ends_the_server(tmp_path: Path) -> None:
     async with OrderProcess(tmp_path) as server:
         await server.initialize()
-        server.process._transport.get_pipe_transport(1).close()  # type: ignore[attr-defined]
+        server.process.stop_reading()
         # Answers that nobody reads, on their way when the pipe breaks.
         for _ in range(100):
             server.write(b'{"jsonrpc":"2.0","id":1,"method":"ping"}')

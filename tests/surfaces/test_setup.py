@@ -68,7 +68,7 @@ async def test_a_fresh_home_gets_a_model_and_a_server_and_a_second_run_keeps_bot
     )
 
 
-async def test_a_key_that_is_refused_leads_back_to_the_choice_and_no_model_means_none(tmp_path: Path) -> None:
+async def test_a_key_that_is_refused_is_not_kept_and_no_model_means_none(tmp_path: Path) -> None:
     person = Program.under(tmp_path)
     theirs = person.home / ".cursor" / "mcp.json"
     theirs.parent.mkdir()
@@ -82,16 +82,27 @@ async def test_a_key_that_is_refused_leads_back_to_the_choice_and_no_model_means
             ("Number [6]: ", f"2{ENTER}"),
             ("(nothing is shown): ", f"sk-wrong-0123456789{ENTER}"),
             ("openai refused the API key (401).", ""),
-            ("Number [1]: ", f"6{ENTER}"),
+            ("The key of openai was not kept.", ""),
+            ("Number [6]: ", ENTER),
             ("Which MCP server", ""),
             ("2) Those of Cursor, which are on this machine", ""),
             ("Number [2]: ", f"1{ENTER}"),
             ("Start the gateway now?", ENTER),
         )
+        kept = (json.loads(person.config.read_text()), list(person.run("keys", "--json").data))
+        with_key = await asyncio.to_thread(
+            drive,
+            person,
+            {**env, "OPENAI_API_KEY": server.key},
+            ("Number [1]: ", f"6{ENTER}"),
+            ("Number [2]: ", f"1{ENTER}"),
+            ("Start the gateway now?", ENTER),
+        )
     assert (code, "Model    builtin/offline" in shown) == (0, True)
-    # The key would bring a model by itself: that none is wanted is written down, and said.
+    assert kept == ({"models": {"providers": {}}}, [])
+    # A key of the environment would bring a model by itself: that none is wanted is written down, and said.
     assert json.loads(person.config.read_text())["agents"] == {"defaults": {"model": {"primary": "builtin/offline"}}}
-    assert "The key of openai stays and is not used" in shown
+    assert "The key of openai stays and is not used" in with_key[1]
 
 
 def test_without_a_terminal_it_says_what_to_type_instead_and_yes_takes_what_is_offered(tmp_path: Path) -> None:

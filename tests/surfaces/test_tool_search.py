@@ -20,26 +20,35 @@ TURNS: tuple[dict[str, Any], ...] = (
     {"toolCalls": [{"name": "tool_call", "arguments": CALL}]},
     {"text": "It was {result}"},
 )
+# A second message of the same conversation: the model knows the name by now.
+NEXT: tuple[dict[str, Any], ...] = (
+    {"toolCalls": [{"name": "many__tool_7", "arguments": {"path": "b"}}]},
+    {"text": "Again {result}"},
+)
 
 
 def sections(home: Home) -> dict[str, Any]:
     entry = {"command": sys.executable, "args": ["-I", "-S", many_tools.__file__, "45"]}
     return {
-        **home.script(*TURNS),
+        **home.script(*TURNS, *NEXT),
         "mcp": {"servers": {"many": entry}},
         "tools": {"approval": {"mode": "off", "taint": "off"}},
     }
 
 
 async def by_agent(home: Home, folder: Path) -> str:
-    done = home.run("agent", "--json", "-m", "Do thing 7.")
-    calls = [call["name"] for call in json.loads(done.stdout)["toolCalls"]]
-    assert calls == ["tool_search", "many__tool_7"]
-    return done.stdout
+    """Two processes: what was found stays found when the first has ended."""
+    words = ("agent", "--json", "--session-key", "s", "-m", "Do thing 7.")
+    done = home.run(*words)
+    home.script(*NEXT)
+    again = home.run(*words)
+    calls = [[call["name"] for call in json.loads(one.stdout)["toolCalls"]] for one in (done, again)]
+    assert calls == [["tool_search", "many__tool_7"], ["many__tool_7"]]
+    return done.stdout + again.stdout
 
 
 async def by_chat(home: Home, folder: Path) -> str:
-    done = home.run("chat", input="Do thing 7.\n")
+    done = home.run("chat", input="Do thing 7.\nOnce more.\n")
     return done.stdout + done.stderr
 
 
@@ -47,20 +56,21 @@ async def by_gateway(home: Home, folder: Path) -> str:
     async with running(home) as gateway:
         await gateway.ready("many")
         body = {"model": "openclaw", "messages": [{"role": "user", "content": "Do thing 7."}]}
-        _, answer = await gateway.post("/v1/chat/completions", body)
-    return json.dumps(answer)
+        answers = [await gateway.post("/v1/chat/completions", {**body, "user": "ada"}) for _ in range(2)]
+    return json.dumps([answer for _, answer in answers])
 
 
 async def by_order(home: Home, folder: Path) -> str:
     async with OrderProcess(folder, config=json.loads(home.config_file.read_text())) as process:
         await process.initialize()
-        return json.dumps(await process.order("Do thing 7."))
+        return json.dumps([await process.order("Do thing 7.", sessionKey="s") for _ in range(2)])
 
 
 async def by_editor(home: Home, folder: Path) -> str:
     async with NearEditor(home, folder) as editor:
         session = await editor.new()
         await editor.prompt(session, "Do thing 7.")
+        await editor.prompt(session, "Once more.")
         assert "tool_7" in editor.call("many__tool_7")["title"]
         return json.dumps(editor.of("agent_message_chunk", session))
 
@@ -75,11 +85,14 @@ WAYS: dict[str, Callable[[Home, Path], Awaitable[str]]] = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-async def test_a_tool_that_was_found_is_called_under_its_own_name(tmp_path: Path, way: str) -> None:
+async def test_a_tool_that_was_found_is_called_under_its_own_name_and_again_in_the_next_turn(
+    tmp_path: Path, way: str
+) -> None:
     folder = tmp_path / "project"
     folder.mkdir()
     with made_home(tmp_path) as home:
         home.save(sections(home))
         said = await WAYS[way](home, folder)
-    assert "done" in said
+    assert "It was" in said
+    assert said.partition("Again")[2].count("done") >= 1
     assert "tool_call" not in said

@@ -136,5 +136,7 @@ async def test_who_is_asked_about_a_call_that_they_typed_is_told_why(tmp_path: P
     lone = Lone(tmp_path, mcp={"servers": {"parts": parts_server()}})
     await run_here(lone, "mcp", "call", "parts__echo", "text=hi", asker=person)
     assert person.asked[0].approval is not None
-    why = person.asked[0].approval.reasons
-    assert (len(why), [one.startswith("Asked because ") for one in why], "--yes" in why[1]) == (2, [True, True], True)
+    assert person.asked[0].approval.reasons == (
+        'Asked because it changes things and no rule allows it (tools.approval.mode "writes"). '
+        "Typing a call is no yes to what it changes: this shows it whole, and --yes says it beforehand.",
+    )

@@ -59,7 +59,8 @@ async def test_an_answer_is_laid_out_for_the_window(person: Program, columns: in
         person.configure(json.dumps(model.config))
         screen, received = await asyncio.to_thread(asked, person, columns, env)
     expected = [in_ascii(row) if "LC_ALL" in env else row for row in laid_out(columns)]
-    # A terminal that cannot draw a line again keeps what was said of waiting.
+    # A terminal that cannot draw a line again keeps what was said of waiting, wherever a slow machine made it wait.
+    screen = [row for row in screen if not row.startswith("Waiting for ")]
     start = screen.index(expected[0])
     end = start + len(expected)
     assert screen[start:end] == expected

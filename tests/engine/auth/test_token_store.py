@@ -15,23 +15,23 @@ from typing import Any
 import msgspec
 import pytest
 
-from openclaw.auth.keychain import Keychain, KeychainError, SystemKeychain
-from openclaw.auth.lock import hold
 from openclaw.auth.records import Registration, ServerRecord
-from openclaw.auth.store_key import StoreKey
-from openclaw.auth.tokens import TokenStore
 from openclaw.errors import SecretError, StoreError
 from openclaw.protocol.oauth.registration import OAuthClient
+from openclaw.secrets.store.encrypted import EncryptedStore
+from openclaw.secrets.store.key import StoreKey
+from openclaw.secrets.store.keychain import Keychain, KeychainError, SystemKeychain
+from openclaw.secrets.store.lock import hold
 from parts.auth_keychain import FakeKeychain
 
 RECORD = ServerRecord(issuer="https://login.example", wanted=("a-very-secret-scope",))
 
 
-def store(folder: Path, *, key: str = "", keychain: Keychain | None = None) -> TokenStore:
+def store(folder: Path, *, key: str = "", keychain: Keychain | None = None) -> EncryptedStore:
     async def configured() -> str:
         return key
 
-    return TokenStore(folder, StoreKey(folder, configured=configured if key else None, keychain=keychain))
+    return EncryptedStore(folder, StoreKey(folder, configured=configured if key else None, keychain=keychain))
 
 
 def records(folder: Path) -> set[Path]:
@@ -152,12 +152,12 @@ async def test_no_record_is_ever_torn_by_kill_9(tmp_path: Path) -> None:
     program = (
         "import asyncio, sys\n"
         "from pathlib import Path\n"
-        "from openclaw.auth.store_key import StoreKey\n"
+        "from openclaw.secrets.store.key import StoreKey\n"
         "from openclaw.auth.records import ServerRecord\n"
-        "from openclaw.auth.tokens import TokenStore\n"
+        "from openclaw.secrets.store.encrypted import EncryptedStore\n"
         "async def main():\n"
         "    folder = Path(sys.argv[1])\n"
-        "    store = TokenStore(folder, StoreKey(folder, configured=None, keychain=None))\n"
+        "    store = EncryptedStore(folder, StoreKey(folder, configured=None, keychain=None))\n"
         "    for number in range(10**9):\n"
         "        await store.write(ServerRecord(issuer=str(number) * 1000), 'x')\n"
         "        print(number, flush=True)\n"
@@ -212,9 +212,7 @@ async def test_a_person_is_told_of_the_key_file_once(tmp_path: Path) -> None:
     assert await store(tmp_path).key.warn() == ""
     await store(tmp_path).write(RECORD, "x")
     told = [await store(tmp_path).key.warn() for _ in range(2)]
-    assert told[0].startswith(
-        f"No keychain can be used here: the key of the stored tokens is in the file {tmp_path}/key"
-    )
+    assert told[0].startswith(f"No keychain is used here: the key of the stored tokens is in the file {tmp_path}/key")
     assert told[1] == ""
     assert await store(tmp_path).read(ServerRecord, "x") == RECORD
 
@@ -318,7 +316,7 @@ async def test_a_key_that_cannot_be_resolved_is_told_in_its_own_words(tmp_path: 
         raise SecretError("secret://vault/x cannot be resolved.")
 
     with pytest.raises(SecretError, match="vault"):
-        await TokenStore(tmp_path, StoreKey(tmp_path, configured=configured, keychain=None)).write(RECORD, "x")
+        await EncryptedStore(tmp_path, StoreKey(tmp_path, configured=configured, keychain=None)).write(RECORD, "x")
     assert not (tmp_path / "store.json").exists()
 
 
@@ -326,7 +324,7 @@ async def test_processes_that_start_together_agree_on_one_key(tmp_path: Path) ->
     program = (
         "import asyncio, sys\n"
         "from pathlib import Path\n"
-        "from openclaw.auth.store_key import StoreKey\n"
+        "from openclaw.secrets.store.key import StoreKey\n"
         "key = StoreKey(Path(sys.argv[1]), configured=None, keychain=None)\n"
         "print(asyncio.run(key.get()).hex())\n"
     )

@@ -200,13 +200,13 @@ def test_an_unknown_key_of_a_server_in_any_other_section_refuses_that_server(
 def test_what_belongs_to_another_openclaw_is_kept_and_listed() -> None:
     config = parse_config(
         """{ meta: {x: 1}, channels: {telegram: {botToken: "${NOT_OURS}"}}, agents: {ownership: "explicit",
-        entries: {main: {sandbox: {mode: "off"}, heartbeat: {}}}}, tools: {byProvider: {}}, mcp: {apps: {enabled: true},
+        entries: {main: {sandbox: {mode: "off"}, heartbeat: {}}}}, tools: {byProvider: {}}, mcp: {inputs: [],
         servers: {a: {command: "x", codex: {agents: []}}}}, gateway: {mode: "local", remote: {}}, session: {dmScope: "main"} }"""
     )
     assert config.warnings == ()
     assert set(config.ignored) == {
         *("meta", "channels", "agents.ownership", "agents.entries.main.sandbox", "agents.entries.main.heartbeat"),
-        *("tools.byProvider", "mcp.apps", "mcp.servers.a.codex", "gateway.mode", "gateway.remote", "session.dmScope"),
+        *("tools.byProvider", "mcp.inputs", "mcp.servers.a.codex", "gateway.mode", "gateway.remote", "session.dmScope"),
     }
     assert config.raw["channels"] == {"telegram": {"botToken": "${NOT_OURS}"}}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from parts.loaded import PROGRAM, Process, begin, is_plain, run, words_of
+from parts.loaded import PROGRAM, Process, begin, is_plain, link, run, words_of
 
 
 def environment(home: Path) -> dict[str, str]:
@@ -39,3 +39,25 @@ def test_what_an_interpreter_reads_when_it_starts_is_left_to_one_that_starts() -
     ]
     assert words_of([*PROGRAM, "mcp", "servers"]) == ["mcp", "servers"]
     assert words_of(["bash", "-c", "openclaw"]) is None
+
+
+def test_a_link_of_it_says_the_same_and_neither_outlives_the_other(tmp_path: Path) -> None:
+    env = environment(tmp_path)
+    program = tmp_path / "openclaw"
+    link(program)
+    linked = subprocess.run([program, "mcp", "sttus"], env=env, cwd=tmp_path, capture_output=True, text=True)
+    forked = run(["mcp", "sttus"], env=env, cwd=tmp_path)
+    assert (linked.returncode, linked.stdout, linked.stderr) == (forked.code, forked.out, forked.err)
+    for number, code in ((signal.SIGTERM, 143), (signal.SIGKILL, -signal.SIGKILL)):
+        pipe = subprocess.PIPE
+        with subprocess.Popen(
+            [program, "mcp-server", "--local"], env=env, cwd=tmp_path, stdin=pipe, stdout=pipe
+        ) as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdin.write(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
+            process.stdin.flush()
+            assert b'"id":1' in process.stdout.readline()
+            process.send_signal(number)
+            # Its output ends with the program itself.
+            assert (process.stdout.read(), process.wait()) == (b"", code)

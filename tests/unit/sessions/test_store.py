@@ -21,7 +21,7 @@ from openclaw.content import (
 )
 from openclaw.errors import SessionBusyError, StoreError, UsageError
 from openclaw.sessions.event import Custom, Entry, Reset, Said, Shortened
-from openclaw.sessions.store import SessionInfo, Store, Transcript
+from openclaw.sessions.store import SessionInfo, Store, Transcript, UnknownSessionError
 from parts.clock import Clock
 
 
@@ -212,6 +212,46 @@ async def test_sessions_are_listed_last_used_first_by_agent_and_by_use(store: St
     assert [s.key for s in await store.list(active_within=90)] == ["three", "two"]
     assert [s.key for s in await store.list(agent="main", active_within=90)] == ["three"]
     assert await store.list(agent="nobody") == ()
+
+
+async def test_sessions_are_found_by_words_of_title_and_key_in_any_case_and_some_at_a_time(
+    store: Store, clock: Clock
+) -> None:
+    for number, words in enumerate(("Straße nach Rom", "rom und zurück", "100% sicher", "anderswo")):
+        clock.now += 1
+        await say(store, f"key-{number}", user(words), agent="other" if words == "anderswo" else "main")
+    await store.rename("key-3", "Über Rom hinaus")
+
+    async def found(*words: str, agent: str | None = None, skip: int = 0, limit: int = 9) -> tuple[list[str], int]:
+        answer = await store.find(words, agent=agent, skip=skip, limit=limit)
+        return [info.key for info in answer.sessions], answer.total
+
+    assert await found() == (["key-3", "key-2", "key-1", "key-0"], 4)
+    assert await found("ROM") == (["key-3", "key-1", "key-0"], 3)
+    assert await found("rom", "STRASSE") == (["key-0"], 1)
+    assert await found("über") == (["key-3"], 1)
+    # Signs that patterns of a database know are letters like others, and a title that was replaced is not looked at.
+    assert await found("%") == (["key-2"], 1)
+    assert await found("anderswo") == ([], 0)
+    assert await found("KEY-2") == (["key-2"], 1)
+    assert await found("rom", agent="main") == (["key-1", "key-0"], 2)
+    assert await found("rom", skip=1, limit=1) == (["key-1"], 3)
+
+
+async def test_the_last_entries_are_read_and_then_those_before_them(store: Store) -> None:
+    picture = UserMessage((Image(b"\x89PNG\x00", "image/png"),))
+    await say(store, "k", user("1"), picture, user("3"), picture, user("5"))
+    whole = await store.show("k")
+
+    assert await store.last("k", 2) == Transcript(whole.info, whole.entries[3:])
+    assert await store.last("k", 2, before=whole.entries[3].id) == Transcript(whole.info, whole.entries[1:3])
+    assert await store.last("k", 9, before=whole.entries[1].id) == Transcript(whole.info, whole.entries[:1])
+    assert await store.last("k", 9, before=whole.entries[0].id) == Transcript(whole.info, ())
+    assert await store.last("k", 9, before="0fffffff") == whole
+    with pytest.raises(UsageError, match="id of an entry"):
+        await store.last("k", 1, before="last")
+    with pytest.raises(UnknownSessionError):
+        await store.last("nobody", 1)
 
 
 async def test_a_deleted_session_is_gone_and_its_key_is_free_again(store: Store) -> None:
