@@ -12,8 +12,8 @@ import pytest
 
 from parts import cache
 from parts.chromium import Chromium
+from parts.gateway_page import open_page, say, says_yes, shown, until
 from parts.gateways import Running, home, running
-from parts.page_in_browser import open_page, say, says_yes, shown, until
 
 pytestmark = [pytest.mark.full, pytest.mark.minutes(1)]
 

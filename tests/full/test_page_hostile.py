@@ -11,8 +11,8 @@ from aiohttp import web
 
 from parts.chromium import Chromium
 from parts.foreign_server import free_port
+from parts.gateway_page import open_page, say, shown, ticket, until
 from parts.gateways import Home, Running, home, running, stdio_server
-from parts.page_in_browser import open_page, say, shown, ticket, until
 
 pytestmark = [pytest.mark.full, pytest.mark.minutes(1)]
 

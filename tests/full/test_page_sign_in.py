@@ -8,9 +8,9 @@ import pytest
 
 from parts.auth_server import AuthServer
 from parts.chromium import Chromium
+from parts.gateway_page import open_page, shown, until
 from parts.gateways import Running, home, running
 from parts.oidc import OidcProvider
-from parts.page_in_browser import open_page, shown, until
 
 FREE = {"tools": {"approval": {"mode": "off", "taint": "off"}}}
 

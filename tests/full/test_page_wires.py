@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from parts.chromium import Chromium
+from parts.gateway_page import open_page, say, says_yes, shown, until
 from parts.gateways import home, running
 from parts.model_servers import Answer, Call, ChatServer, MessagesServer, ModelServer
-from parts.page_in_browser import open_page, say, says_yes, shown, until
 from parts.peers import everything
 from parts.responses_server import ResponsesServer
 

@@ -1,4 +1,4 @@
-"""The gateway's page in a real browser, signed in: what tests of it begin with, and what they wait for."""
+"""The gateway's page in a real browser that is signed in to it: how a test begins, and what a person does there."""
 
 import asyncio
 import json
@@ -15,11 +15,21 @@ from parts.processes import HANG_GUARD
 
 # Nobody is asked about calls.
 FREE = {"tools": {"approval": {"mode": "off"}}}
-# Counts what the policy refused, from the first script on.
-WATCH = (
-    "window.refused = window.refused ||"
-    " (addEventListener('securitypolicyviolation', e => window.refused.push(e.blockedURI)), [])"
-)
+# Counts what the policy refused, from now on.
+WATCH = "window.refused = window.refused || (addEventListener('securitypolicyviolation', e => window.refused.push(e.blockedURI)), [])"
+
+
+async def ticket(place: Home) -> str:
+    """The address that `openclaw ui` opens."""
+    answer = await ask(place.paths.control_socket, wire.TICKET)
+    assert answer is not None
+    return f"{answer['url']}#ticket={answer['ticket']}"
+
+
+async def open_page(browser: Chromium, place: Home) -> None:
+    await browser.go(await ticket(place))
+    await browser.text("textarea#message")
+    await browser.run(WATCH)
 
 
 @asynccontextmanager
@@ -32,25 +42,20 @@ async def page(
         place.save({"mcp": {"servers": entries}, **place.script(*turns), **config})
         async with running(place) as gateway, Chromium(folder) as browser:
             await gateway.ready(*entries)
-            await sign_in(place, browser)
+            await open_page(browser, place)
             yield gateway, browser
-
-
-async def sign_in(place: Home, browser: Chromium) -> None:
-    """Open the page in the tab that is looked at, as `openclaw ui` does."""
-    answer = await ask(place.paths.control_socket, wire.TICKET)
-    assert answer is not None
-    await browser.go(f"{answer['url']}#ticket={answer['ticket']}")
-    await browser.text("textarea#message")
-    await browser.run(WATCH)
 
 
 async def until(browser: Chromium, script: str, what: str) -> Any:
     """Until a script of the page returns something that counts."""
-    async with asyncio.timeout(HANG_GUARD):
-        while not (found := await browser.run(f"return {script}")):
-            await asyncio.sleep(0.05)
-    assert found, what
+    found: Any = None
+    try:
+        async with asyncio.timeout(HANG_GUARD):
+            while not (found := await browser.run(f"return {script}")):
+                await asyncio.sleep(0.05)
+    except TimeoutError:
+        seen = str(await browser.run("return document.body.innerText"))
+        raise AssertionError(f"{what} did not come. The page says:\n{seen[-2000:]}") from None
     return found
 
 
@@ -61,6 +66,12 @@ async def shown(browser: Chromium, text: str) -> None:
 async def say(browser: Chromium, words: str) -> None:
     await browser.type("textarea#message", words)
     await browser.click(".composer button[type=submit]")
+
+
+async def says_yes(browser: Chromium) -> None:
+    """To the question above the view, once it can be answered."""
+    await until(browser, "document.querySelector('.question button.main:not(:disabled)')", "a question")
+    await browser.click(".question button.main")
 
 
 async def view(browser: Chromium, hash: str) -> None:
