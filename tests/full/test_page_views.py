@@ -1,6 +1,8 @@
 """What the views of the gateway's page do, one after the other, in a real browser with a real server of somebody else's."""
 
 import json
+import signal
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +11,8 @@ import pytest
 from openclaw.content import AssistantMessage, Text, UserMessage
 from parts.cache import full_npm_file
 from parts.chromium import Chromium
-from parts.gateway_page import FREE, page, say, shown, sign_in, until, view
-from parts.gateways import Running
+from parts.gateway_page import FREE, open_page, page, say, shown, until, view
+from parts.gateways import Running, gateway_process, home, stdio_server
 from parts.peers import npm, stdio_entry
 
 pytestmark = [pytest.mark.full, pytest.mark.minutes(2)]
@@ -251,7 +253,7 @@ async def test_ten_pages_that_are_open_while_tools_are_called_miss_no_event(tmp_
         tabs = [await browser.tab()]
         while len(tabs) < TABS:
             tabs.append(await browser.new_tab())
-            await sign_in(gateway.home, browser)
+            await open_page(browser, gateway.home)
         for tab in tabs:
             await browser.look_at(tab)
             await view(browser, "#activity")
@@ -275,3 +277,33 @@ async def test_ten_pages_that_are_open_while_tools_are_called_miss_no_event(tmp_
         await gateway.post("/v1/tools/invoke", {"tool": "part__echo", "arguments": {"text": "more"}})
         await browser.look_at(tabs[-1])
         await until(browser, f"document.querySelectorAll('tbody tr').length >= {2 * CALLS + 2}", "the last event")
+
+
+async def test_a_gateway_that_is_killed_in_mid_turn_and_comes_back_is_said_to_have_lost_the_turn(
+    tmp_path: Path,
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    servers = {"part": stdio_server()}
+    with home(tmp_path) as place:
+        place.save(
+            {"gateway": {"port": port}, "mcp": {"servers": servers}, **place.script({"text": "First."}, HANG), **FREE}
+        )
+        async with Chromium(tmp_path) as browser:
+            with gateway_process(place) as first:
+                await open_page(browser, place)
+                await say(browser, "begin")
+                await shown(browser, "First.")
+                await say(browser, "ask the server")
+                await until(browser, "document.querySelector('details.call.running')", "the call is under way")
+                first.end(signal.SIGKILL)
+                await shown(browser, "Lost. Again in")
+            with gateway_process(place):
+                await shown(browser, "The gateway stopped while this was under way.")
+                await until(browser, "document.querySelector('.sessions li a')", "the list of conversations")
+                calls = "[...document.querySelectorAll('details.call')].map(one => one.className)"
+                assert await browser.run(f"return {calls}") == ["call no-result"]
+                assert await browser.run("return document.querySelector('.working')") is None
+                await shown(browser, "First.")
+                await say(browser, "and again")
+                await until(browser, "document.querySelectorAll('article.said').length === 3", "the next message")

@@ -16,8 +16,8 @@ export function Talk({ id }) {
   const [words, search] = useState("");
   const [count, setCount] = useState(ROWS);
   const [list, problem, again] = useRead(() => sessions(words, count), [words, count]);
-  // A run that begins or ends changes the order, and perhaps a title.
-  useEffect(() => onEvent((kind) => kind === "run" && again()), []);
+  // A run that begins or ends changes the order, and perhaps a title; a gateway that came back has its own list.
+  useEffect(() => onEvent((kind) => (kind === "run" || kind === "snapshot") && again()), []);
   // A conversation that began here keeps its place on the page when it gets an address of its own.
   const [begun, setBegun] = useState({ number: 0, id: "" });
   const isNew = !id || id === "new" || id.startsWith(RUN);
@@ -86,6 +86,8 @@ const MARKS = {
   undo: () => "The message before was taken back.",
 };
 
+const LOST = "The gateway stopped while this was under way. What was done until then may be missing here; a call without a result may have been carried out.";
+
 // One event of a run, put behind what is drawn of it already.
 function advance(items, kind, data) {
   const last = items[items.length - 1];
@@ -113,6 +115,8 @@ function advance(items, kind, data) {
       return added({ kind: "notice", text: data.text });
     case "ended":
       return data.reason === "done" ? items : added({ kind: "ending", text: data.error || `It ended: ${data.reason}.` });
+    case "lost":
+      return advance(items.map((item) => ({ ...item, live: false })), "ended", { error: LOST });
     default:
       return items;
   }
@@ -225,14 +229,18 @@ function Conversation({ id, of, onBegun, onChanged }) {
               arrived.add(data.id);
             }
             items = advance(items, kind, data);
-            setLive({ run: name, since, items });
+            setLive({ run: name, sessionKey, since, items });
             if (kind === "ended") finish(name, sessionKey, items);
             return undefined;
           },
         });
         return;
       } catch (error) {
-        if (signal.aborted || error.status === 404) return;
+        if (signal.aborted) return;
+        if (error.status === 404) {
+          lost(name, sessionKey, items);
+          return;
+        }
         if (watching.aborted) {
           failures = -1;
           continue;
@@ -242,12 +250,30 @@ function Conversation({ id, of, onBegun, onChanged }) {
     }
   }
 
+  // A gateway that came back knows nothing of the runs of the one before.
+  useEffect(() => {
+    const { run: name, sessionKey, items } = live || { run, sessionKey: "", items: [] };
+    if (!name || name === over.current || name === seenToEnd || runs[name]) return;
+    get(`/v1/runs/${name}`).then(
+      (found) => shared.set(({ runs: all }) => ({ runs: { ...all, [name]: found } })),
+      (error) => error.status === 404 && lost(name, sessionKey, items),
+    );
+  }, [runs]);
+
+  function lost(name, sessionKey, items) {
+    if (over.current === name) return;
+    const settled = advance(items, "lost");
+    setLive((value) => ({ run: name, sessionKey, since: value ? value.since : Infinity, items: settled }));
+    setSending((all) => all.filter((one) => one.run !== name));
+    finish(name, sessionKey, settled);
+  }
+
   function finish(name, sessionKey, items) {
     over.current = name;
     setSeenToEnd(name);
     setTail(items.filter((item) => item.kind === "ending" || item.kind === "notice"));
     if (id) again();
-    else adopt(sessionKey);
+    else if (sessionKey) adopt(sessionKey);
   }
 
   // A new conversation has an id of its own now.
