@@ -242,6 +242,8 @@ async def test_grants_are_listed_and_taken_back_and_none_is_given(tmp_path: Path
         "agent": "main",
         "arguments": {"path": "/notes/**"},
         "created": "2026-01-01T00:00:00Z",
+        "lastUsed": None,
+        "ended": "its server is gone, or configured otherwise",
     }
     async with asking_gateway(tmp_path) as gateway:
         gateway.gateway.app.engine.grants.add(grant)

@@ -45,18 +45,9 @@ class KnownServer(msgspec.Struct, frozen=True):
 async def grants(context: Context, parsed: Parsed) -> int:
     async with context.open_engine() as engine:
         kept = engine.grants.kept()
-        servers = await _known_servers(engine) if kept else {}
+        servers = await known_servers(engine) if kept else {}
     if parsed.flag("json"):
-        context.console.data(
-            [
-                {
-                    **msgspec.to_builtins(one.grant),
-                    "lastUsed": one.last_used or None,
-                    "ended": why_ended(one.grant, servers) or None,
-                }
-                for one in kept
-            ]
-        )
+        context.console.data([grant_json(one, servers) for one in kept])
         return 0
     if not kept:
         context.console.line("Nothing is allowed for good. A question offers that with `a` or `t`.")
@@ -67,7 +58,12 @@ async def grants(context: Context, parsed: Parsed) -> int:
     return 0
 
 
-async def _known_servers(engine: Engine) -> dict[str, KnownServer]:
+def grant_json(kept: KeptGrant, servers: Mapping[str, KnownServer]) -> dict[str, Any]:
+    document: dict[str, Any] = msgspec.to_builtins(kept.grant)
+    return {**document, "lastUsed": kept.last_used or None, "ended": why_ended(kept.grant, servers) or None}
+
+
+async def known_servers(engine: Engine) -> dict[str, KnownServer]:
     """By their identities. None is started: what each listed last is known."""
     config, manager = engine.config, await engine.manager()
     found: dict[str, KnownServer] = {}

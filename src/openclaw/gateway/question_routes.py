@@ -16,15 +16,15 @@ from openclaw.asking.answers import Given, UnfitAnswerError
 from openclaw.asking.open_question import OpenQuestion, changed_json
 from openclaw.asking.questions import (
     AlreadyEndedError,
-    Questions,
     UnknownQuestionError,
     WrongDigestError,
 )
+from openclaw.commands.approvals import grant_json, known_servers
 from openclaw.conversation import QUESTION_KINDS
+from openclaw.engine import Engine
 from openclaw.gateway.completions import error_json
 from openclaw.gateway.http import failure, json_response, read_object, read_query
 from openclaw.gateway.route import Route
-from openclaw.security.grants import GrantStore, KeptGrant
 
 # What each path is about.
 _KINDS: Mapping[str, Collection[str]] = {"questions": QUESTION_KINDS, "approvals": ("approval",)}
@@ -58,14 +58,20 @@ class NewAnswer(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class QuestionRoutes:
-    def __init__(self, questions: Questions, grants: GrantStore) -> None:
-        self._questions = questions
-        self._grants = grants
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._questions = engine.questions
+        self._grants = engine.grants
 
     def routes(self) -> list[Route]:
         return [
             # No question has such an id.
-            Route("GET", "/v1/approvals/grants", self.list_grants, "What a person allowed for good"),
+            Route(
+                "GET",
+                "/v1/approvals/grants",
+                self.list_grants,
+                "What a person allowed for good; `ended` says why a grant no longer holds",
+            ),
             Route("GET", "/v1/approvals/grants/{id}", self.show_grant, "One of these grants"),
             Route("DELETE", "/v1/approvals/grants/{id}", self.revoke, "Take it back"),
             *self._question_routes(),
@@ -117,11 +123,16 @@ class QuestionRoutes:
         return json_response(changed_json(ended))
 
     async def list_grants(self, request: web.Request) -> web.Response:
-        return json_response({"grants": [_grant(one) for one in self._grants.kept()]})
+        return json_response({"grants": await self._kept()})
 
     async def show_grant(self, request: web.Request) -> web.Response:
-        one = next((one for one in self._grants.kept() if one.grant.id == request.match_info["id"]), None)
-        return json_response(_grant(one)) if one is not None else _no_grant()
+        one = next((one for one in await self._kept() if one["id"] == request.match_info["id"]), None)
+        return json_response(one) if one is not None else _no_grant()
+
+    async def _kept(self) -> list[dict[str, Any]]:
+        kept = self._grants.kept()
+        servers = await known_servers(self._engine) if kept else {}
+        return [grant_json(one, servers) for one in kept]
 
     async def revoke(self, request: web.Request) -> web.Response:
         """Takes back; over HTTP nothing is granted but by the answer to a question."""
@@ -143,11 +154,6 @@ class QuestionRoutes:
         raise UnknownQuestionError(
             f"There is no question of this id. GET /v1/{_part(request)} lists those that are open."
         )
-
-
-def _grant(kept: KeptGrant) -> dict[str, Any]:
-    document: dict[str, Any] = msgspec.to_builtins(kept.grant)
-    return {**document, "lastUsed": kept.last_used} if kept.last_used else document
 
 
 def _no_grant() -> web.Response:

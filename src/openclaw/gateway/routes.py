@@ -83,7 +83,7 @@ def http_server(
         ServerRoutes(app, context, sign_ins),
         LookRoutes(app, context),
         ConfigRoutes(app),
-        QuestionRoutes(app.engine.questions, app.engine.grants),
+        QuestionRoutes(app.engine),
         WatchRoutes(
             feed, app.engine.questions, headers=headers, snapshot=snapshot, metrics=metrics, readiness=Readiness(app)
         ),
