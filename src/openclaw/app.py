@@ -387,7 +387,7 @@ class App:
                 temperature=request.temperature,
                 stop=request.stop,
             )
-            draft = Draft(frozenset())
+            draft = Draft()
             done = Done("error", error="The model gave no answer.")
             async with aclosing(selection.provider.stream(asked)) as events:
                 async for event in events:

@@ -2,14 +2,22 @@
 
 Owns the shapes that models, sessions, tools and surfaces share, and their JSON form (camelCase, `type` and `role` tags;
 bytes as base64). Knows nothing of any vendor's wire. `Framed` marks text that `security/external.py` has framed: framing is
-idempotent by this type, never by looking at the text, and only that module makes one. `to_json` is the one JSON encoder of the package:
+idempotent by this type, never by looking at the text, and only that module makes one. How many tokens a message takes is a guess by its
+length; what a vendor counts it tells itself. `to_json` is the one JSON encoder of the package:
 msgspec by itself refuses a subclass of `str`, so an encoder of one's own fails the day a framed text reaches it.
 """
 
+from functools import cached_property
 from typing import Any, Final
 
 import msgspec
 
+# Bytes of UTF-8 in one token: about right for English and code, and, unlike characters, not far off for other scripts.
+BYTES_PER_TOKEN: Final = 4
+# What vendors charge for a large image. Sound is sent as a sentence or costs about as much.
+IMAGE_TOKENS: Final = 1_600
+# Role, ids and separators around one message.
+MESSAGE_TOKENS: Final = 8
 # The pictures every vendor's model looks at and every client shows; others travel as files.
 PICTURES: Final = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 
@@ -88,19 +96,46 @@ Block = Text | Image | Audio | File
 AssistantBlock = Text | Thinking | ToolCall
 
 
-class UserMessage(msgspec.Struct, frozen=True, tag_field="role", tag="user", omit_defaults=True):
+def text_tokens(text: str) -> int:
+    """About how many tokens a text takes."""
+    size = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+    return -(-size // BYTES_PER_TOKEN)
+
+
+def block_tokens(block: Block | AssistantBlock) -> int:
+    match block:
+        case Text(text=text) | Thinking(text=text):
+            return text_tokens(text)
+        case ToolCall(name=name, arguments=arguments):
+            return text_tokens(name) + text_tokens(str(arguments))
+        case Image() | Audio():
+            return IMAGE_TOKENS
+        case File(path=path):
+            return text_tokens(path) + MESSAGE_TOKENS
+
+
+def _tokens(message: "Message") -> int:
+    """About how many tokens it takes. Counted once: a turn asks it of every message that the model sees."""
+    return MESSAGE_TOKENS + sum(block_tokens(block) for block in message.content)
+
+
+class UserMessage(msgspec.Struct, frozen=True, tag_field="role", tag="user", omit_defaults=True, dict=True):
     content: tuple[Block, ...]
     # Notes on what was left out of a long conversation: a model wrote them, no person said them.
     notes: bool = False
     # Whose text each block is (`conversation.ForeignSources`), empty for the person's own; none at all when every one is.
     sources: tuple[str, ...] = ()
 
+    tokens = cached_property(_tokens)
 
-class AssistantMessage(msgspec.Struct, frozen=True, tag_field="role", tag="assistant", rename="camel"):
+
+class AssistantMessage(msgspec.Struct, frozen=True, tag_field="role", tag="assistant", rename="camel", dict=True):
     content: tuple[AssistantBlock, ...]
     model: str = ""
     usage: Usage = Usage()
     stop_reason: str = ""
+
+    tokens = cached_property(_tokens)
 
     @property
     def text(self) -> str:
@@ -111,7 +146,7 @@ class AssistantMessage(msgspec.Struct, frozen=True, tag_field="role", tag="assis
         return tuple(block for block in self.content if isinstance(block, ToolCall))
 
 
-class ToolMessage(msgspec.Struct, frozen=True, tag_field="role", tag="toolResult", rename="camel"):
+class ToolMessage(msgspec.Struct, frozen=True, tag_field="role", tag="toolResult", rename="camel", dict=True):
     call_id: str
     name: str
     content: tuple[Block, ...]
@@ -120,6 +155,8 @@ class ToolMessage(msgspec.Struct, frozen=True, tag_field="role", tag="toolResult
     source: str = ""
     # Of a search for tools: the names of those it found.
     found: tuple[str, ...] = ()
+
+    tokens = cached_property(_tokens)
 
 
 Message = UserMessage | AssistantMessage | ToolMessage

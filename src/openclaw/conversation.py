@@ -200,6 +200,21 @@ class ForeignSources:
             else:
                 self.is_whole = False
 
+    def recall(self, texts: Sequence[tuple[str, str]], sources: Iterable[str], length: int) -> None:
+        """What was read in turns before: each text behind its source, all of their sources, and how many characters they have."""
+        if self._texts or length > self._room:
+            # A surface may use one conversation for several turns.
+            known = set(self._texts)
+            for source, text in texts:
+                if (source, text) not in known:
+                    self.add(source, text)
+            return
+        # All at once: a turn of a long conversation begins with thousands.
+        self._sources.update(dict.fromkeys(sources))
+        self.was_read = bool(self._sources)
+        self._texts.extend(texts)
+        self._room -= length
+
     def lose(self) -> None:
         """Something was read that is not there any more: a summary took its place."""
         self.is_whole = False

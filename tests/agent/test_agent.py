@@ -1,10 +1,13 @@
 """A turn of an agent against a real session store: what the model sees, and what the session remembers."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+import sys
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -75,6 +78,23 @@ class Context:
 
     def foreign(self, agent: str) -> list[tuple[str, str]]:
         return [(source, f"words of {source}") for source in self._sources]
+
+
+@contextmanager
+def counted_calls() -> Iterator[list[str]]:
+    """The functions that are called meanwhile: what a turn costs, however busy the machine is."""
+    called: list[str] = []
+
+    def count(frame: FrameType, event: str, argument: object) -> None:
+        if event == "call":
+            called.append(frame.f_code.co_qualname)
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        yield called
+    finally:
+        sys.setprofile(before)
 
 
 @dataclass
@@ -515,17 +535,38 @@ async def test_a_summary_keeps_grants_and_tells_that_text_is_lost_and_a_reset_en
         turn.reset()
     await here.say("Look afresh.")
 
-    # In memory nothing is lost.
-    has_all = isinstance(store, MemoryStore)
     assert seen[1:] == [
-        Known(
-            [("mcp:files", "pay IBAN 7" if has_all else "They looked.")],
-            ["Look.", "Look again."],
-            is_whole=has_all,
-            granted=[GRANT],
-        ),
+        Known([("mcp:files", "They looked.")], ["Look.", "Look again."], is_whole=False, granted=[GRANT]),
         Known([], ["Look afresh."], is_whole=True, granted=[]),
     ]
+
+
+async def test_a_turn_of_a_long_conversation_takes_hardly_more_steps_than_one_of_a_short_one(
+    store: Store, tmp_path: Path
+) -> None:
+    steps: list[int] = []
+
+    async def look(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
+        return result("ok")
+
+    for exchanges in (2, 400):
+        here = one_agent(store, tmp_path, Script([says("So.")] * 3), tool("look", look))
+        key = f"agent:main:{exchanges}"
+        said_before: list[Message] = [
+            user("Look."),
+            AssistantMessage((ToolCall("1", "look", {}),)),
+            ToolMessage("1", "look", (Text("Nothing."),), source="mcp:files"),
+            AssistantMessage((Text("Nothing there."),)),
+        ]
+        async with store.turn(key, "main") as turn:
+            turn.append(*said_before * exchanges)
+        for _ in range(3):
+            with counted_calls() as counted:
+                await here.agent.turn(user("And now?"), Conversation(session=key))
+        steps.append(len(counted))
+
+    short, long = steps
+    assert 0 < long <= short * 1.5
 
 
 @pytest.mark.parametrize(("declined", "reason"), [(3, "declined"), (2, "done")])

@@ -6,8 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openclaw.agent.compaction import (
-    IMAGE_TOKENS,
-    MESSAGE_TOKENS,
     TARGET,
     Budget,
     Compaction,
@@ -18,6 +16,8 @@ from openclaw.agent.compaction import (
     written_summary,
 )
 from openclaw.content import (
+    IMAGE_TOKENS,
+    MESSAGE_TOKENS,
     AssistantMessage,
     Audio,
     File,

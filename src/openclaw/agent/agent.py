@@ -34,7 +34,6 @@ from openclaw.content import Message, ToolCall, UserMessage
 from openclaw.conversation import Conversation, Declined, ask_to_sign_in
 from openclaw.errors import SessionBusyError
 from openclaw.models.provider import ProviderStream
-from openclaw.models.transcript import paired
 from openclaw.security.policy import Decision, ToolRef
 from openclaw.sessions.lock import FOREVER
 from openclaw.sessions.store import Store
@@ -180,7 +179,7 @@ class Agent(msgspec.Struct, frozen=True):
                     conversation,
                     model=self.settings.model,
                     system=turn.system,
-                    messages=[*paired(stored.history()), message],
+                    messages=[*stored.paired(), message],
                     max_turns=self.settings.max_turns,
                     deadline=deadline,
                     spent=self.dependencies.clock() - began,
@@ -205,7 +204,7 @@ class Agent(msgspec.Struct, frozen=True):
     async def compact(self, session_key: str) -> Compacted | None:
         """Let notes take the place of the older part of a session now; None when it has none. Raises StoreError."""
         async with self._taken(session_key, None, FOREVER, _unseen) as stored:
-            messages, budget = paired(stored.history()), Budget(self.settings.window)
+            messages, budget = stored.paired(), Budget(self.settings.window)
             done = await compact_now(messages, budget, self.summarise)
             if done is None:
                 return None
@@ -269,11 +268,9 @@ def _recall(
     read.add(message)
     for source in (*stored.foreign, *read.media):
         conversation.foreign.add(source)
-    # A surface may use one conversation for several turns.
-    known = set(conversation.foreign.texts)
-    for source, text in (*read.foreign, *of_prompt):
-        if (source, text) not in known:
-            conversation.foreign.add(source, text)
+    for source, text in of_prompt:
+        read.add_foreign(source, text)
+    conversation.foreign.recall(read.foreign, read.sources, read.length)
     if not read.is_whole:
         conversation.foreign.lose()
     conversation.written.extend(read.written)

@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from openclaw.content import Message, ToolMessage
+from openclaw.content import BYTES_PER_TOKEN, Message, ToolMessage
 from openclaw.tool import SEARCH_TOOLS, Tool
 from openclaw.wildcard import first_match
 
@@ -23,7 +23,6 @@ MOST_TOOLS: Final = 40
 END_SHARE: Final = 0.5
 # Tools of a shortened conversation that stay shown.
 MOST_USED: Final = 5
-BYTES_PER_TOKEN: Final = 4
 
 
 class SearchSettings(msgspec.Struct, frozen=True):

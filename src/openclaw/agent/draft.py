@@ -3,6 +3,8 @@
 Pure. loop.py feeds it model events and asks for the message at the end, or for what there is when the run is cut.
 """
 
+from collections.abc import Callable, Container
+
 import msgspec
 
 from openclaw.agent.transcript import whole
@@ -14,7 +16,9 @@ _CUT = ("error", "cancelled")
 
 
 class Draft(msgspec.Struct):
-    used: frozenset[str]
+    """`used` is asked for the ids that the conversation has, when the first call comes: most answers have none."""
+
+    used: Callable[[], Container[str]] = frozenset
     _blocks: list[AssistantBlock] = msgspec.field(default_factory=list)
     _text: list[str] = msgspec.field(default_factory=list)
     _thought: list[str] = msgspec.field(default_factory=list)
@@ -60,8 +64,8 @@ class Draft(msgspec.Struct):
 
     def _identified(self, call: ToolCall) -> ToolCall:
         """Results find their call by id alone, so an id that is empty or was used before gets a number."""
-        name, number = call.id or "call-1", 1
-        while name in self.used or name in self._ids:
+        name, number, used = call.id or "call-1", 1, self.used()
+        while name in used or name in self._ids:
             number += 1
             name = f"{call.id or 'call'}-{number}"
         self._ids.add(name)

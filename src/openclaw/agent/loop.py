@@ -164,6 +164,8 @@ class _Run(msgspec.Struct):
     produced: list[Message] = msgspec.field(default_factory=list)
     usage: Usage = Usage()
     draft: Draft | None = None
+    # Of all calls that the model was told of, once somebody has asked for them.
+    ids: set[str] | None = None
     started: dict[str, float] = msgspec.field(default_factory=dict)
     ended: dict[str, ToolEnd] = msgspec.field(default_factory=dict)
     time: Standstill | None = None
@@ -200,8 +202,7 @@ class _Run(msgspec.Struct):
 
     async def model_answer(self, offered: Offer) -> tuple[AssistantMessage, Done]:
         """One answer of the model. A provider that breaks its contract counts as one that failed."""
-        spoken = (m for m in self.messages if isinstance(m, AssistantMessage))
-        draft = self.draft = Draft(frozenset(self.started).union(call.id for m in spoken for call in m.tool_calls))
+        draft = self.draft = Draft(self.used_ids)
         asked = self.request
         stream = self.provider_stream(
             ModelRequest(
@@ -230,6 +231,12 @@ class _Run(msgspec.Struct):
         message = draft.message(done, self.request.model)
         # From here on nobody sees by which way a tool was called that the model had to find.
         return direct_calls(message) if offered.deferred else message, done
+
+    def used_ids(self) -> set[str]:
+        if self.ids is None:
+            spoken = (m for m in self.messages if isinstance(m, AssistantMessage))
+            self.ids = {call.id for message in spoken for call in message.tool_calls}
+        return self.ids
 
     def show(self, event: ModelEvent, draft: Draft) -> None:
         draft.add(event)
@@ -317,6 +324,8 @@ class _Run(msgspec.Struct):
         self.messages.append(message)
         self.produced.append(message)
         if isinstance(message, AssistantMessage):
+            if self.ids is not None:
+                self.ids.update(call.id for call in message.tool_calls)
             self.sink(MessageEnd(message, final=not message.tool_calls))
 
     async def close(self, why: str) -> None:

@@ -53,12 +53,13 @@ from openclaw.gateway.responses import (
 )
 from openclaw.gateway.route import Route
 from openclaw.redact import redact
-from openclaw.sessions.event import Custom, foreign_sources, history
+from openclaw.sessions.event import Custom
 from openclaw.sessions.key import agent_of as owner_of
 from openclaw.sessions.key import new_key
 from openclaw.sessions.key import session_key as full_key
 from openclaw.sessions.store import UnknownSessionError
 from openclaw.sessions.turn import ANSWER, CONTINUED
+from openclaw.sessions.view import View
 
 SESSION_HEADER = "X-OpenClaw-Session-Key"
 ANSWERS_HEADER = "X-OpenClaw-Answers"
@@ -219,10 +220,10 @@ class ChatRoutes:
         if mark not in events:
             raise unknown_response(wanted.previous)
         copy = _new_session(agent)
-        said = events[: events.index(mark)]
+        said = View.of(events[: events.index(mark)])
         async with store.turn(copy.key, agent) as turn:
-            turn.append(*history(said))
-            turn.note_foreign(foreign_sources(said))
+            turn.append(*said.messages)
+            turn.note_foreign(said.foreign)
         return copy
 
     async def _tell_history(self, session: SessionName, asked: CompletionRequest) -> None:

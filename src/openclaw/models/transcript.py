@@ -49,37 +49,50 @@ _UNPORTABLE = re.compile(r"[^A-Za-z0-9_-]")
 _PORTABLE = re.compile(rf"[A-Za-z0-9_-]{{1,{LONGEST_ID}}}")
 
 
+class Pairing:
+    """A conversation that is made valid while it grows: one more message costs the same however many there were."""
+
+    def __init__(self) -> None:
+        self._valid: list[Message] = []
+        # The calls of the last assistant message, each with its result. Two of them may share an id.
+        self._calls: list[tuple[ToolCall, ToolMessage | None]] = []
+        # Results without a call: they follow those that have one.
+        self._strays: list[Message] = []
+
+    def add(self, message: Message) -> None:
+        if isinstance(message, ToolMessage):
+            self._add_result(message)
+            return
+        if self._calls or self._strays:
+            self._valid.extend(self._open())
+            self._calls, self._strays = [], []
+        self._valid.append(message)
+        if isinstance(message, AssistantMessage):
+            self._calls = [(call, None) for call in message.tool_calls]
+
+    def _add_result(self, message: ToolMessage) -> None:
+        for place, (call, result) in enumerate(self._calls):
+            if call.id == message.call_id and result is None:
+                self._calls[place] = (call, message)
+                return
+        note = Text(f"A result of {message.name}, whose call is no longer part of this conversation:")
+        self._strays.append(UserMessage((note, *message.content)))
+
+    def _open(self) -> list[Message]:
+        """What follows the last message that is no result."""
+        return [*(result or _interrupted(call) for call, result in self._calls), *self._strays]
+
+    def messages(self) -> list[Message]:
+        return [*self._valid, *self._open()]
+
+
 def paired(messages: Iterable[Message]) -> list[Message]:
     """The same conversation made valid: every call is followed by its result, in the order of the calls, and no result stands alone. A call
     without one gets one that says so; a result without its call is told in words."""
-    valid: list[Message] = []
-    # The calls of the last assistant message, each with its result. Two of them may share an id.
-    calls: list[tuple[ToolCall, ToolMessage | None]] = []
-    # Results without a call: they follow those that have one.
-    strays: list[Message] = []
-
-    def close() -> None:
-        valid.extend(result or _interrupted(call) for call, result in calls)
-        valid.extend(strays)
-        calls.clear()
-        strays.clear()
-
+    pairing = Pairing()
     for message in messages:
-        if isinstance(message, ToolMessage):
-            waiting = (place for place, (call, result) in enumerate(calls) if call.id == message.call_id and not result)
-            place = next(waiting, None)
-            if place is None:
-                note = Text(f"A result of {message.name}, whose call is no longer part of this conversation:")
-                strays.append(UserMessage((note, *message.content)))
-            else:
-                calls[place] = (calls[place][0], message)
-            continue
-        close()
-        valid.append(message)
-        if isinstance(message, AssistantMessage):
-            calls.extend((call, None) for call in message.tool_calls)
-    close()
-    return valid
+        pairing.add(message)
+    return pairing.messages()
 
 
 def _interrupted(call: ToolCall) -> ToolMessage:

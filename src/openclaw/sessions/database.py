@@ -22,6 +22,7 @@ from openclaw.sessions.migrations import insert_media, migrate, version_of
 from openclaw.sessions.retention import Stored
 from openclaw.sessions.store import Found, SessionInfo, Transcript, entry, wrong_agent
 from openclaw.sessions.title import opening_of
+from openclaw.sessions.view import Known, View, size_of
 
 # Seconds to wait for another process that writes: each write takes milliseconds, so this much means it is stuck.
 BUSY_SECONDS = 15.0
@@ -57,24 +58,39 @@ class Append(msgspec.Struct, frozen=True):
     events: Sequence[Packed]
 
 
+class _Stored(msgspec.Struct, frozen=True, gc=False):
+    """One event, its number and time, and the bytes that it takes."""
+
+    seq: int
+    at_ms: int
+    event: SessionEvent
+    size: int
+
+
 class Database:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._media = MediaFiles(path.with_name(f"{path.name}.media"))
         self._connection: sqlite3.Connection | None = None
 
-    def recent(self, key: str, agent: str) -> list[SessionEvent]:
-        """The events a model's history is made of. Refuses a session of another agent."""
+    def known(self, key: str, agent: str, before: Known | None) -> Known | None:
+        """What a model's history is made of; None when there is no such session. Refuses a session of another agent.
+
+        Of one that is known from `before` only what was added since is read: events are never changed.
+        """
         with self._reading() as connection:
             if connection is None:
-                return []
-            row = connection.execute("SELECT number, agent, base FROM sessions WHERE key = ?", (key,)).fetchone()
+                return None
+            row = connection.execute("SELECT number, id, agent, base FROM sessions WHERE key = ?", (key,)).fetchone()
             if row is None:
-                return []
-            number, owner, base = row
+                return None
+            number, id, owner, base = row
             if owner != agent:
                 raise wrong_agent(owner, agent)
-            return [event for _, _, event in self._events(connection, number, base)]
+            known = before if before is not None and (before.id, before.base) == (id, base) else Known(id, base, View())
+            for one in self._events(connection, number, known.last + 1):
+                known.view.add(one.event, one.size)
+        return known
 
     def owner_if_last(self, key: str, body: bytes) -> str | None:
         """The agent of a session that ends with this event; None when it ends otherwise, or is not there. Reads no media."""
@@ -163,7 +179,7 @@ class Database:
             number, last, *info = found
             end = last + 1 if before is None else min(before, last + 1)
             events = self._events(connection, number, 0 if count is None else end - count, end)
-        return Transcript(_info(*info), tuple(entry(seq, at_ms / 1000, event) for seq, at_ms, event in events))
+        return Transcript(_info(*info), tuple(entry(one.seq, one.at_ms / 1000, one.event) for one in events))
 
     def delete(self, key: str, *, unused_since: float | None = None) -> bool:
         """Whether there was such a session. With `unused_since` it stays when it was used later than that."""
@@ -219,8 +235,8 @@ class Database:
 
     def _events(
         self, connection: sqlite3.Connection, session: int, first: int, end: int | None = None
-    ) -> Sequence[tuple[int, int, SessionEvent]]:
-        """Number, time and event of a session's events from the number `first` on, to before `end`."""
+    ) -> Sequence["_Stored"]:
+        """A session's events from the number `first` on, to before `end`."""
         wanted = (session, first, _ALL_EVENTS if end is None else end)
         rows = connection.execute(
             "SELECT number, seq, at_ms, body FROM events WHERE session = ? AND seq >= ? AND seq < ? ORDER BY seq",
@@ -233,7 +249,7 @@ class Database:
             wanted,
         ):
             media[event] = (*media.get(event, ()), self._media.read(digest))
-        return [(seq, at_ms, unpack(body, media.get(number, ()))) for number, seq, at_ms, body in rows]
+        return [_stored(seq, at_ms, body, media.get(number, ())) for number, seq, at_ms, body in rows]
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection | None]:
@@ -346,6 +362,10 @@ def _insert(connection: sqlite3.Connection, event: tuple[int, int, int], body: b
         for start in range(0, len(body), _PIECE):
             blob.write(body[start : start + _PIECE])
     return row
+
+
+def _stored(seq: int, at_ms: int, body: bytes, media: Sequence[bytes | None]) -> "_Stored":
+    return _Stored(seq, at_ms, unpack(body, media), size_of(body, media))
 
 
 _INFO = "key, id, agent, created_ms, updated_ms, messages, name, opening"

@@ -1,21 +1,17 @@
 """What a conversation is made of on disk: a closed set of events, appended and never changed.
 
-Owns their JSON form, with and without the bytes of their media, the one rule that turns events into what a model sees next (`history`), and
-what else they tell of the conversation: whose text was read, and what was approved. Knows nothing of files: database.py and memory.py keep
-the packed events in order.
+Owns their JSON form, with and without the bytes of their media. What they tell, taken together, is view.py's. Knows nothing of files:
+database.py and memory.py keep the packed events in order.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
-from openclaw.content import AssistantMessage, Audio, Block, Image, Message, Text, ToolMessage, UserMessage, to_json
-from openclaw.conversation import MEDIA
+from openclaw.content import AssistantMessage, Audio, Block, Image, Message, Text, UserMessage, to_json
 from openclaw.errors import StoreError
-from openclaw.grant import Grant
 
 # JSON readers give up near 1,000 levels: what is stored must be readable again, whatever the stack looks like then.
 MAX_DEPTH = 200
@@ -145,118 +141,14 @@ def _with_media(event: SessionEvent, change: Callable[[Image | Audio], Block]) -
 
 
 def is_start(event: SessionEvent) -> bool:
-    """Whether nothing before this event matters to `history`."""
+    """Whether nothing before this event matters to what a model sees."""
     return isinstance(event, Shortened | Reset)
-
-
-def history(events: Iterable[SessionEvent]) -> list[Message]:
-    """What the model sees: everything after the last reset, or the last compaction and what came after it."""
-    messages: list[Message] = []
-    for event in events:
-        match event:
-            case Said(message=message):
-                messages.append(message)
-            case Shortened(summary=summary, kept=kept):
-                opening: list[Message] = [UserMessage((Text(summary),), notes=True)] if summary else []
-                messages = [*opening, *kept]
-            case Reset():
-                messages = []
-            case Undone():
-                messages = without_last_exchange(messages)
-            case Custom():
-                pass
-    return messages
 
 
 def without_last_exchange(messages: Sequence[Message]) -> list[Message]:
     """The messages before the last one that the person said; all of them when there is none."""
     said = [place for place, message in enumerate(messages) if isinstance(message, UserMessage) and not message.notes]
     return list(messages[: said[-1]] if said else messages)
-
-
-def foreign_sources(events: Iterable[SessionEvent]) -> list[str]:
-    """Whose text, besides the person's and ours, the model has read since the last reset, as was noted (`conversation.ForeignSources`)."""
-    sources: dict[str, None] = {}
-    for event in events:
-        match event:
-            case Custom(name=name, data=list() as noted) if name == FOREIGN:
-                sources.update(dict.fromkeys(source for source in noted if isinstance(source, str)))
-            case Reset():
-                sources.clear()
-            case _:
-                pass
-    return [*sources]
-
-
-class Read(msgspec.Struct):
-    """What a model has read in a conversation since its last reset, as far as the events tell.
-
-    `foreign` is text of others behind its source, `written` what the person wrote. `is_whole` is false when foreign text has given way to
-    a summary. `media` are the sources of what is no text.
-    """
-
-    foreign: list[tuple[str, str]] = msgspec.field(default_factory=list)
-    written: list[str] = msgspec.field(default_factory=list)
-    is_whole: bool = True
-    media: list[str] = msgspec.field(default_factory=list)
-
-    def add(self, message: Message) -> None:
-        match message:
-            case UserMessage(notes=False, content=content, sources=sources):
-                whose = sources or ("",) * len(content)
-                for block, source in zip(content, whose, strict=False):
-                    if isinstance(block, Text) and source:
-                        self.foreign.append((source, block.text))
-                    elif source:
-                        self.media.append(f"{MEDIA}{source}")
-                    elif isinstance(block, Text):
-                        self.written.append(block.text)
-            case ToolMessage(content=content, source=source) if source:
-                self.foreign += [(source, block.text) for block in content if isinstance(block, Text)]
-            case _:
-                pass
-
-    def begin_with(self, start: Shortened, sources: Sequence[str]) -> None:
-        """What came before is not to be had: of foreign text the summary is left, which a model wrote under its influence."""
-        for message in start.kept:
-            self.add(message)
-        if sources:
-            self.is_whole = False
-            self.foreign.append((sources[0], start.summary))
-
-
-def read_in(events: Sequence[SessionEvent]) -> Read:
-    read = Read()
-    for place, event in enumerate(events):
-        match event:
-            case Said(message=message):
-                read.add(message)
-            case Shortened() if place == 0:
-                # A store need not give back what came before. Whose text that was is noted behind it.
-                read.begin_with(event, foreign_sources(events[1:2]))
-            case Reset():
-                read = Read()
-            case _:
-                # What was shortened here stands before it.
-                pass
-    return read
-
-
-def granted_in(events: Iterable[SessionEvent]) -> list[Grant]:
-    """What a person approved since the last reset for the rest of the conversation, as was noted."""
-    grants: list[Grant] = []
-    for event in events:
-        match event:
-            case Custom(name=name, data=data) if name == GRANTED:
-                # A note that nobody can read grants nothing.
-                with suppress(msgspec.ValidationError):
-                    grants += msgspec.convert(data, list[Grant])
-            case Shortened() | Reset():
-                # What holds on after a summary is noted again behind it.
-                grants.clear()
-            case _:
-                pass
-    return grants
 
 
 def _open_data(event: SessionEvent) -> list[Any]:

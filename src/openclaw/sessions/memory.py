@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import msgspec
 from msgspec.structs import replace
 
-from openclaw.sessions.event import Custom, Entry, Packed, Said, pack, unpack
+from openclaw.sessions.event import Custom, Entry, Packed, Said, is_start, pack, unpack
 from openclaw.sessions.key import check_key
 from openclaw.sessions.lock import FOREVER, KeyLocks
 from openclaw.sessions.retention import Keep, Pruned, Stored, outlived
@@ -23,6 +23,7 @@ from openclaw.sessions.store import (
 )
 from openclaw.sessions.title import opening_of
 from openclaw.sessions.turn import Turn
+from openclaw.sessions.view import Known, View
 
 
 class _Session(msgspec.Struct):
@@ -33,15 +34,27 @@ class _Session(msgspec.Struct):
     # What somebody called it, and the words it began with.
     name: str = ""
     opening: str = ""
+    # The number of the event that what a model sees begins with, and what is known of it from the turn before.
+    base: int = 0
+    known: Known | None = None
 
     def add(self, packed: Sequence[Packed], now: float) -> None:
         events = [unpack(one.body, one.media) for one in packed]
         for event in events:
             self.entries.append(entry(len(self.entries) + 1, now, event))
+            self.base = len(self.entries) if is_start(event) else self.base
         self.size += sum(len(one.body) + sum(map(len, one.media)) for one in packed)
         said = sum(isinstance(event, Said) for event in events)
         self.opening = opening_of(events, self.opening)
         self.info = replace(self.info, updated=now, messages=self.info.messages + said, title=self.title)
+
+    def view(self) -> View:
+        """For one turn, which adds to it what it says."""
+        if self.known is None or self.known.base != self.base:
+            self.known = Known(self.info.id, self.base, View())
+        for one in self.entries[self.known.last :]:
+            self.known.view.add(one.event)
+        return self.known.view
 
     @property
     def title(self) -> str:
@@ -80,7 +93,7 @@ class MemoryStore:
             session = self._sessions.get(key)
             if session is not None and session.info.agent != agent:
                 raise wrong_agent(session.info.agent, agent)
-            async with Turn(key, agent, [e.event for e in session.entries] if session else [], write).taken() as turn:
+            async with Turn(key, agent, View() if session is None else session.view(), write).taken() as turn:
                 yield turn
 
     async def list(self, *, agent: str | None = None, active_within: float | None = None) -> tuple[SessionInfo, ...]:

@@ -24,6 +24,7 @@ from openclaw.sessions.prune import is_due, locks_of, prune
 from openclaw.sessions.retention import Keep, Pruned
 from openclaw.sessions.store import Found, SessionInfo, Transcript, entry_number, new_session_id, unknown_session
 from openclaw.sessions.turn import Turn
+from openclaw.sessions.view import View, Views
 
 _log = logging.getLogger(__name__)
 
@@ -45,6 +46,7 @@ class SqliteStore:
         self._new_id = new_id
         self._locks = FileLocks(locks_of(path))
         self._database = Database(path)
+        self._views = Views()
         self._pruning = False
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="sessions")
 
@@ -65,10 +67,12 @@ class SqliteStore:
             await self._run(lambda: self._database.append(batch))
 
         async with self._locks.hold(key, patience):
-            async with Turn(
-                key, agent, await self._run(lambda: self._database.recent(key, agent)), write
-            ).taken() as turn:
+            before = self._views.take(key)
+            known = await self._run(lambda: self._database.known(key, agent, before))
+            async with Turn(key, agent, View() if known is None else known.view, write).taken() as turn:
                 yield turn
+            if known is not None:
+                self._views.keep(key, known)
 
     async def list(self, *, agent: str | None = None, active_within: float | None = None) -> tuple[SessionInfo, ...]:
         since = None if active_within is None else self._clock() - active_within

@@ -17,18 +17,14 @@ from openclaw.sessions.event import (
     GRANTED,
     Custom,
     Packed,
-    Read,
     Reset,
     Said,
     SessionEvent,
     Shortened,
     Undone,
-    foreign_sources,
-    granted_in,
-    history,
     pack,
-    read_in,
 )
+from openclaw.sessions.view import Read, View
 
 # The name of the note behind an answer that a surface wants to find again.
 ANSWER = "answer"
@@ -43,19 +39,24 @@ Write = Callable[[Sequence[Packed]], Awaitable[None]]
 class Turn:
     """`append`, `compact`, `reset` and `note` raise StoreError at once for what could not be read back later."""
 
-    def __init__(self, key: str, agent: str, events: Sequence[SessionEvent], write: Write) -> None:
+    def __init__(self, key: str, agent: str, view: View, write: Write) -> None:
+        """`view` is of what is stored, and takes in what this turn adds to it: it is this turn's until the block ends."""
         self.key = key
         self.agent = agent
-        self._stored = list(events)
-        self._foreign = foreign_sources(events)
-        self._granted = granted_in(events)
+        self._view = view
+        self._foreign = [*view.foreign]
+        self._granted = [*view.granted]
         self._staged: list[Packed] = []
         self._write = write
         self._ended = False
 
     def history(self) -> list[Message]:
         """The conversation as a model sees it next, with what this turn has added so far."""
-        return history([*self._stored, *(packed.event for packed in self._staged)])
+        return [*self._view.messages] if not self._staged else self._with_staged().messages
+
+    def paired(self) -> list[Message]:
+        """The same made valid: every call is followed by its result, and no result stands alone."""
+        return self._view.paired() if not self._staged else self._with_staged().paired()
 
     def append(self, *messages: Message) -> None:
         self._stage(*(Said(message) for message in messages))
@@ -91,7 +92,7 @@ class Turn:
 
     def read(self) -> Read:
         """The texts that the model has read before this turn, as far as they are still there."""
-        return read_in(self._stored)
+        return self._view.read.copy()
 
     @property
     def granted(self) -> Sequence[Grant]:
@@ -110,8 +111,11 @@ class Turn:
 
     def noted(self, name: str) -> Any:
         """What was kept last under a name; None when nothing was."""
-        events = [*self._stored, *(packed.event for packed in self._staged)]
-        return next((one.data for one in reversed(events) if isinstance(one, Custom) and one.name == name), None)
+        staged = (one.event for one in reversed(self._staged))
+        for event in staged:
+            if isinstance(event, Custom) and event.name == name:
+                return event.data
+        return self._view.notes.get(name)
 
     async def commit(self) -> None:
         """Make everything added so far durable.
@@ -129,7 +133,7 @@ class Turn:
         except Exception:
             self._staged = batch + self._staged
             raise
-        self._stored += [packed.event for packed in batch]
+        self._view.take_in(batch)
 
     @asynccontextmanager
     async def taken(self) -> AsyncIterator["Turn"]:
@@ -139,6 +143,12 @@ class Turn:
             await self.commit()
         finally:
             self._ended = True
+
+    def _with_staged(self) -> View:
+        view = self._view.copy()
+        for packed in self._staged:
+            view.add(packed.event)
+        return view
 
     def _stage(self, *events: SessionEvent) -> None:
         if self._ended:

@@ -154,7 +154,7 @@ async def test_what_an_answer_was_made_of_goes_back_as_it_came() -> None:
     """Through the draft that keeps it, to a server that knows its own items again."""
     said = Answer("Let me see.", reasoning="hm", calls=(Call("c1", "read", {"path": "a"}), Call("c2", "read", {})))
     async with ResponsesServer([said, Answer("ok")], phases=True) as server:
-        draft = Draft(frozenset())
+        draft = Draft()
         for event in await streamed(connect, server, USER, tools=[READ]):
             draft.add(event)
         answer = draft.message(Done("tools"), "m")
