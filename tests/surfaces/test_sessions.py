@@ -75,6 +75,17 @@ async def test_at_a_terminal_what_was_asked_once_stands_apart_and_only_the_last_
     assert [len(short), len(whole), len(piped)] == [2 + 2 + 1 + 5 + 1, 2 + 2 + 1 + 7, 1 + 8]
 
 
+async def test_a_long_list_is_cut_and_says_how_many_are_left(tmp_path: Path) -> None:
+    home = Home(tmp_path, **OFFLINE)
+    async with App(home.config(), paths=home.paths, env=home.environ) as app:
+        for number in range(3):
+            await app.reply("hello", Conversation("main", f"trip-{number}"))
+    cut = await run_here(home, "sessions", "list", "--limit", "2", "--json")
+    whole = await run_here(home, "sessions", "list", "--limit", "2", "--all", "--json")
+    assert [len(json.loads(cut.out)), len(json.loads(whole.out))] == [2, 3]
+    assert (cut.err, whole.err) == ("… 1 more: openclaw sessions list --all\n", "")
+
+
 # Prune
 
 

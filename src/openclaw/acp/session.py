@@ -307,7 +307,7 @@ class Session:
     async def _take_title(self) -> None:
         """A command may have named the conversation."""
         try:
-            title = (await self.app.store.show(self.record.key)).info.title
+            title = (await self.app.store.last(self.record.key, 1)).info.title
         except OpenClawError:
             # Nothing was said in it yet, or it cannot be read: the next prompt will say so.
             return

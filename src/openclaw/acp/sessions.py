@@ -210,10 +210,13 @@ class Sessions:
         if not isinstance(named, str) or not named:
             return session_key(agent, id)
         key = session_key(agent, named)
-        kept = {info.key for info in await app.store.list(agent=agent)}
-        if self._options.require_existing and key not in kept:
+        try:
+            is_kept = (await app.store.last(key, 1)).info.agent == agent
+        except UnknownSessionError:
+            is_kept = False
+        if self._options.require_existing and not is_kept:
             raise RequestError(wire.NOT_FOUND, f"There is no conversation {clean_terminal(named)!r}.")
-        if key in kept and (self._options.reset_session or meta.get("resetSession") is True):
+        if is_kept and (self._options.reset_session or meta.get("resetSession") is True):
             async with app.store.turn(key, agent, patience=_PATIENCE) as turn:
                 turn.reset()
         return key

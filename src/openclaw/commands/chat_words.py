@@ -36,6 +36,8 @@ COMPLETION_SECONDS = 2.0
 # Files of one folder that are offered; nobody reads through more.
 _MOST_FILES = 200
 _MOST_WORD = 500
+# Conversations that are offered, those used last.
+_SESSIONS = 1_000
 # The last word: up to a blank without a backslash before it.
 _LAST = re.compile(r"(?:\\.|\S)*$")
 
@@ -87,8 +89,8 @@ async def _offered(chat: Chat, line: str) -> dict[str, str]:
                 **dict.fromkeys(model_names(chat.app.config, chat.app.engine.env), ""),
             }
         case "sessions" | "resume":
-            found, own = await chat.app.store.list(), default_agent(chat.app.config)
-            return {short_key(info.key, own): info.title for info in found}
+            found, own = await chat.app.store.find(limit=_SESSIONS), default_agent(chat.app.config)
+            return {short_key(info.key, own): info.title for info in found.sessions}
         case "attach" | "export":
             return await asyncio.to_thread(_files, chat.context.cwd, last)
         case "skill":

@@ -249,7 +249,7 @@ async def _tokens(app: App) -> Check:
 
 async def _store(app: App) -> Check:
     try:
-        count = len(await app.store.list())
+        count = (await app.store.find(limit=0)).total
     except OpenClawError as error:
         return Check("Sessions", "failed", error.message, error.hint)
     software = f" ({app.store.software})" if app.store.software else ""

@@ -1,6 +1,7 @@
 """`openclaw sessions`: list, show, rename, export, delete and prune conversations."""
 
 import shlex
+import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
@@ -31,6 +32,8 @@ _ENDING_TURN = 1.0
 _WIDE = 100
 # Of what was asked once, beside conversations: enough to find what one asked a moment ago.
 _ONCE_SHOWN = 5
+# Of conversations: more than anybody looks through. There may be a million.
+_LISTED = 1_000
 # Enough of a tool's result to recognise it; `export` has it whole.
 _SHOWN_RESULT = 400
 
@@ -39,9 +42,13 @@ async def list_sessions(context: Context, parsed: Parsed) -> int:
     minutes = parsed.number("active")
     async with context.open_app() as app:
         store = app.file_store if parsed.text("store") == "file" else app.store
-        found = await store.list(
-            agent=parsed.text("agent") or None, active_within=None if minutes is None else minutes * 60
+        limit = sys.maxsize if parsed.flag("all") else int(parsed.number("limit") or _LISTED)
+        page = await store.find(
+            agent=parsed.text("agent") or None,
+            active_within=None if minutes is None else minutes * 60,
+            limit=max(limit, 0),
         )
+    found = page.sessions
     if parsed.flag("json"):
         context.console.data([as_json(info) for info in found])
     elif not found:
@@ -50,6 +57,8 @@ async def list_sessions(context: Context, parsed: Parsed) -> int:
         _print_list(context.console, app, found)
     else:
         _print_apart(context.console, app, found, whole=parsed.flag("all"))
+    if rest := page.total - len(found):
+        context.console.note(f"… {rest:,} more: openclaw sessions list --all")
     return 0
 
 

@@ -147,7 +147,7 @@ async def collect(app: App, surface: Surface) -> dict[str, Any]:
         agents.append(row)
     sessions, store_problem = 0, ""
     try:
-        sessions = len(await app.store.list())
+        sessions = (await app.store.find(limit=0)).total
     except OpenClawError as error:
         store_problem = str(error)
     servers = told_on(surface, await with_sign_ins(app.engine, (await app.engine.manager()).status()))

@@ -56,7 +56,8 @@ _SESSIONS = Command(
             handler="openclaw.commands.sessions:list_sessions",
             options=(
                 AGENT,
-                Option("all", "At a terminal, also all that was asked once, without a session key."),
+                Option("all", "All of them; at a terminal, also all that was asked once, without a session key."),
+                Option("limit", "At most so many; 1,000 when left out.", value="N", kind="int"),
                 Option("active", "Only those used in the last MIN minutes.", value="MIN", kind="float"),
                 Option(
                     "store",

@@ -139,24 +139,25 @@ class Database:
         with self._reading() as connection:
             if connection is None:
                 return ()
-            rows = connection.execute(
-                f"SELECT {_INFO} FROM sessions WHERE (?1 IS NULL OR agent = ?1) AND (?2 IS NULL OR updated_ms >= ?2)"
-                " ORDER BY updated_ms DESC, number DESC",
-                (agent, None if since is None else round(since * 1000)),
-            ).fetchall()
+            where, given = _where(agent, since, ())
+            rows = connection.execute(f"SELECT {_INFO} FROM sessions{where}{_NEWEST}", given).fetchall()
         return tuple(_info(*row) for row in rows)
 
-    def find(self, words: Sequence[str], agent: str | None, skip: int, limit: int) -> Found:
+    def find(self, words: Sequence[str], agent: str | None, since: float | None, skip: int, limit: int) -> Found:
         with self._reading() as connection:
             if connection is None:
                 return Found((), 0)
-            text = "fold(coalesce(nullif(name, ''), opening) || char(10) || key)"
-            wanted = "".join(f" AND instr({text}, ?) > 0" for _ in words)
-            where = f"FROM sessions WHERE (? IS NULL OR agent = ?){wanted}"
-            given = (agent, agent, *(word.casefold() for word in words))
-            (total,) = connection.execute(f"SELECT count(*) {where}", given).fetchone()
+            where, given = _where(agent, since, words)
+            if words or since is not None:
+                (total,) = connection.execute(f"SELECT count(*) FROM sessions{where}", given).fetchone()
+            else:
+                # Kept beside them: nobody counts a million.
+                query = "SELECT coalesce(sum(sessions), 0) FROM totals" + (
+                    " WHERE agent = ?" if agent is not None else ""
+                )
+                (total,) = connection.execute(query, given).fetchone()
             rows = connection.execute(
-                f"SELECT {_INFO} {where} ORDER BY updated_ms DESC, number DESC LIMIT ? OFFSET ?", (*given, limit, skip)
+                f"SELECT {_INFO} FROM sessions{where}{_NEWEST} LIMIT ? OFFSET ?", (*given, limit, skip)
             ).fetchall()
         return Found(tuple(_info(*row) for row in rows), total)
 
@@ -368,6 +369,21 @@ def _stored(seq: int, at_ms: int, body: bytes, media: Sequence[bytes | None]) ->
     return _Stored(seq, at_ms, unpack(body, media), size_of(body, media))
 
 
+def _where(agent: str | None, since: float | None, words: Sequence[str]) -> tuple[str, tuple[str | int, ...]]:
+    """The condition that chooses sessions, and its values. Only what is asked for stands in it, so that SQLite finds an index for it."""
+    wanted: list[tuple[str, str | int]] = []
+    if agent is not None:
+        wanted.append(("agent = ?", agent))
+    if since is not None:
+        wanted.append(("updated_ms >= ?", round(since * 1000)))
+    text = "fold(coalesce(nullif(name, ''), opening) || char(10) || key)"
+    wanted += [(f"instr({text}, ?) > 0", word.casefold()) for word in words]
+    condition = " AND ".join(one for one, _ in wanted)
+    return f" WHERE {condition}" if condition else "", tuple(value for _, value in wanted)
+
+
+# Last used first.
+_NEWEST = " ORDER BY updated_ms DESC, number DESC"
 _INFO = "key, id, agent, created_ms, updated_ms, messages, name, opening"
 
 

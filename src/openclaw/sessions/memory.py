@@ -112,11 +112,19 @@ class MemoryStore:
             raise unknown_session(key)
         return Transcript(session.info, tuple(session.entries))
 
-    async def find(self, words: Sequence[str], *, agent: str | None = None, skip: int = 0, limit: int) -> Found:
+    async def find(
+        self,
+        words: Sequence[str] = (),
+        *,
+        agent: str | None = None,
+        active_within: float | None = None,
+        skip: int = 0,
+        limit: int,
+    ) -> Found:
         folded = [word.casefold() for word in words]
         found = [
             info
-            for info in await self.list(agent=agent)
+            for info in await self.list(agent=agent, active_within=active_within)
             if all(word in f"{info.title}\n{info.key}".casefold() for word in folded)
         ]
         return Found(tuple(found[skip : skip + limit]), len(found))

@@ -96,6 +96,18 @@ STEPS: tuple[tuple[Statement, ...], ...] = (
         _name_by_first_words,
     ),
     ("CREATE INDEX sessions_by_id ON sessions (id)",),
+    (
+        # A page of one agent's sessions is read without passing those of others, and how many there are without counting them.
+        "CREATE INDEX sessions_by_agent ON sessions (agent, updated_ms)",
+        "CREATE TABLE totals (agent TEXT PRIMARY KEY, sessions INTEGER NOT NULL) WITHOUT ROWID",
+        "INSERT INTO totals SELECT agent, count(*) FROM sessions GROUP BY agent",
+        """CREATE TRIGGER session_added AFTER INSERT ON sessions BEGIN
+            INSERT INTO totals VALUES (new.agent, 1) ON CONFLICT (agent) DO UPDATE SET sessions = sessions + 1;
+        END""",
+        """CREATE TRIGGER session_deleted AFTER DELETE ON sessions BEGIN
+            UPDATE totals SET sessions = sessions - 1 WHERE agent = old.agent;
+        END""",
+    ),
 )
 
 

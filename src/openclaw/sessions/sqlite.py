@@ -85,8 +85,17 @@ class SqliteStore:
             raise unknown_session(key)
         return transcript
 
-    async def find(self, words: Sequence[str], *, agent: str | None = None, skip: int = 0, limit: int) -> Found:
-        return await self._run(lambda: self._database.find(words, agent, skip, limit))
+    async def find(
+        self,
+        words: Sequence[str] = (),
+        *,
+        agent: str | None = None,
+        active_within: float | None = None,
+        skip: int = 0,
+        limit: int,
+    ) -> Found:
+        since = None if active_within is None else self._clock() - active_within
+        return await self._run(lambda: self._database.find(words, agent, since, skip, limit))
 
     async def last(self, key: str, count: int, *, before: str = "") -> Transcript:
         check_key(key)

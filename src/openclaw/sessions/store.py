@@ -77,11 +77,23 @@ class Store(Protocol):
         ...
 
     async def list(self, *, agent: str | None = None, active_within: float | None = None) -> tuple[SessionInfo, ...]:
-        """The sessions, last used first; only those used within so many seconds when `active_within` is given."""
+        """All sessions, last used first; only those used within so many seconds when `active_within` is given. There may be very many:
+        who wants some of them, or their number, asks `find`."""
         ...
 
-    async def find(self, words: Sequence[str], *, agent: str | None = None, skip: int = 0, limit: int) -> Found:
-        """The sessions whose title or key holds all words, in any case, last used first: at most `limit`, so many skipped."""
+    async def find(
+        self,
+        words: Sequence[str] = (),
+        *,
+        agent: str | None = None,
+        active_within: float | None = None,
+        skip: int = 0,
+        limit: int,
+    ) -> Found:
+        """The sessions whose title or key holds all words, in any case, last used first: at most `limit`, so many skipped.
+
+        Without words, a page of them costs the same however many there are.
+        """
         ...
 
     async def show(self, key: str) -> Transcript:

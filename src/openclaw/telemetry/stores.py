@@ -52,8 +52,17 @@ class TracedStore:
     async def list(self, *, agent: str | None = None, active_within: float | None = None) -> tuple[SessionInfo, ...]:
         return await self._use("list", self._store.list(agent=agent, active_within=active_within))
 
-    async def find(self, words: Sequence[str], *, agent: str | None = None, skip: int = 0, limit: int) -> Found:
-        return await self._use("find", self._store.find(words, agent=agent, skip=skip, limit=limit))
+    async def find(
+        self,
+        words: Sequence[str] = (),
+        *,
+        agent: str | None = None,
+        active_within: float | None = None,
+        skip: int = 0,
+        limit: int,
+    ) -> Found:
+        found = self._store.find(words, agent=agent, active_within=active_within, skip=skip, limit=limit)
+        return await self._use("find", found)
 
     async def show(self, key: str) -> Transcript:
         return await self._use("show", self._store.show(key))

@@ -236,6 +236,12 @@ async def test_sessions_are_found_by_words_of_title_and_key_in_any_case_and_some
     assert await found("KEY-2") == (["key-2"], 1)
     assert await found("rom", agent="main") == (["key-1", "key-0"], 2)
     assert await found("rom", skip=1, limit=1) == (["key-1"], 3)
+    assert await found(agent="main", limit=2) == (["key-2", "key-1"], 3)
+    clock.now += 1
+    recent = await store.find(active_within=2.5, limit=1)
+    assert ([info.key for info in recent.sessions], recent.total) == (["key-3"], 2)
+    await store.delete("key-2")
+    assert (await found(limit=0), await found(agent="main", limit=0)) == (([], 3), ([], 2))
 
 
 async def test_the_last_entries_are_read_and_then_those_before_them(store: Store) -> None:

@@ -1,6 +1,6 @@
 """What a turn goes on from: however many events there are, the next one is taken in as the whole would have been, and at the same cost."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -71,30 +71,32 @@ async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
     await made.close()
 
 
-async def steps_of_a_turn(store: SqliteStore, key: str) -> int:
-    """What one more turn asks of the database, in steps of SQLite's machine."""
-    async with store.turn(key, "main") as turn:
-        turn.append(user("go on"))
+async def steps_of(store: SqliteStore, work: Callable[[], Awaitable[object]]) -> int:
+    """What something asks of the database, in steps of SQLite's machine."""
     counted = 0
 
     def step() -> None:
         nonlocal counted
         counted += 1
 
-    await watch(store, step)
-    async with store.turn(key, "main") as turn:
-        turn.append(user("go on"))
-    await watch(store, None)
-    return counted
-
-
-async def watch(store: SqliteStore, step: Callable[[], None] | None) -> None:
-    def set_handler() -> None:
+    def watch(step: Callable[[], None] | None) -> None:
         connection = store._database._connection
         assert connection is not None
         connection.set_progress_handler(step, EVERY_STEP)
 
-    await store._run(set_handler)
+    await store._run(lambda: watch(step))
+    await work()
+    await store._run(lambda: watch(None))
+    return counted
+
+
+async def steps_of_a_turn(store: SqliteStore, key: str) -> int:
+    async def go_on() -> None:
+        async with store.turn(key, "main") as turn:
+            turn.append(user("go on"))
+
+    await go_on()
+    return await steps_of(store, go_on)
 
 
 async def test_a_turn_of_a_long_conversation_asks_no_more_of_the_database_than_one_of_a_short_one(
@@ -108,6 +110,34 @@ async def test_a_turn_of_a_long_conversation_asks_no_more_of_the_database_than_o
     short, long = await steps_of_a_turn(store, "short"), await steps_of_a_turn(store, "long")
 
     assert 0 < long <= short * 1.2
+
+
+@pytest.mark.parametrize("agent", [None, "rare"])
+async def test_a_page_of_very_many_sessions_asks_no_more_of_the_database_than_one_of_a_few(
+    store: SqliteStore, agent: str | None
+) -> None:
+    async def page() -> None:
+        found = await store.find(agent=agent, limit=5)
+        totals.append(found.total)
+
+    totals: list[int] = []
+    steps = []
+    for number in range(5):
+        await say(store, f"rare-{number}", "rare")
+    for more in (20, 600):
+        for number in range(more):
+            await say(store, f"{more}-{number}", "main")
+        await page()
+        steps.append(await steps_of(store, page))
+
+    few, many = steps
+    assert totals == ([25, 25, 625, 625] if agent is None else [5] * 4)
+    assert 0 < many <= few * 1.2
+
+
+async def say(store: SqliteStore, key: str, agent: str) -> None:
+    async with store.turn(key, agent) as turn:
+        turn.append(user("hello"))
 
 
 async def test_what_another_process_said_meanwhile_is_in_the_next_turn(tmp_path: Path, store: SqliteStore) -> None:
