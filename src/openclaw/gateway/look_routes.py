@@ -40,10 +40,11 @@ class AuditWanted(msgspec.Struct):
 
 
 class AuditRecords(msgspec.Struct):
-    """`total` is how many lines fit, of which these are the newest."""
+    """`total` is how many lines fit, of which these are the newest. `more`: the trail is so long that its older part was not looked at."""
 
     records: list[dict[str, Any]]
     total: int
+    more: bool = False
 
 
 class AgentList(msgspec.Struct):
@@ -132,8 +133,8 @@ class LookRoutes:
         # What happened a moment ago is in it too.
         self._app.engine.audit.flush()
         count, words = min(wanted.limit, MOST_RECORDS), wanted.search.split()
-        found, total = await asyncio.to_thread(matching_records, self._app.paths.audit_dir, count, words)
-        return json_response(AuditRecords(found[::-1], total))
+        found = await asyncio.to_thread(matching_records, self._app.paths.audit_dir, count, words)
+        return json_response(AuditRecords(found.records[::-1], found.total, not found.is_whole))
 
 
 def _as_text(request: web.Request, type: type[SaidAs]) -> bool:
