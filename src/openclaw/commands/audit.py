@@ -73,7 +73,7 @@ async def export(context: Context, parsed: Parsed) -> int:
 
 
 class Matching(msgspec.Struct, frozen=True):
-    """The last records that were looked for, the newest last; how many there are in what was searched, and whether that was all there is."""
+    """The last records that were looked for, the newest last; how many there are in what was searched, and whether that was all."""
 
     records: list[dict[str, Any]]
     total: int
