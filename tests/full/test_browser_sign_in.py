@@ -67,7 +67,7 @@ async def signed_in_there(browser: Chromium, address: str) -> None:
     await browser.type("input[name=login]", "somebody")
     await browser.type("input[name=password]", "a password")
     await browser.click("button[type=submit]")
-    await browser.click("form[action*=interaction] button:not([name])")
+    await browser.click("form:has([name=prompt][value=consent]) button")
 
 
 async def test_a_person_signs_in_with_a_browser_and_is_told_so_in_both_places(

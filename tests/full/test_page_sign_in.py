@@ -57,7 +57,7 @@ async def test_a_person_signs_in_to_a_server_with_clicks(tmp_path: Path) -> None
         await until(
             browser, "!document.querySelector('input[name=login]') && document.querySelector('form')", "the consent"
         )
-        await browser.click("form[action*=interaction] button:not([name])")
+        await browser.click("form:has([name=prompt][value=consent]) button")
         await shown(browser, "You are signed in")
         await browser.to_tab(mine)
         await until(browser, "!document.querySelector('dialog')", "that the dialog is gone")
