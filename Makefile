@@ -39,7 +39,7 @@ unit: setup
 
 test-real: setup ## against servers and clients from npm and heavy wheels; installs them into a cache outside the checkout
 	$(PY) scripts/real_parts.py
-	$(PY) -m pytest -n $(WORKERS) -m "real" tests
+	$(PY) -m pytest -n $(WORKERS) -m "real and not full" tests
 
 test-full: setup ## browser, keychain, soak, long fuzzing: about 20 minutes; run by hand before calling something finished
 	$(PY) scripts/real_parts.py --full

@@ -20,6 +20,35 @@ if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
     signal.signal(signal.SIGHUP, lambda number, frame: None)
 
 
+# The quick tier is to end within six minutes on two cores. These take long, since they start and end whole programs again and again: they
+# are run with the real tier.
+WHOLE_PROGRAMS = (
+    "agent/test_code_mode.py",
+    "docs/test_pages.py::test_a_reader_who_does_what_the_page_says_sees_what_it_shows",
+    "docs/test_readme.py",
+    "docs/test_tools_for_models.py",
+    "e2e/",
+    "surfaces/test_chat_gateway.py",
+    "surfaces/test_demo.py",
+    "surfaces/test_every_wire.py",
+    "surfaces/test_gateway_plugins.py",
+    "surfaces/test_gateway_process.py",
+    "surfaces/test_gateway_reload.py",
+    "surfaces/test_hanging_plugins.py",
+    "surfaces/test_mcp_everywhere.py",
+    "surfaces/test_mcp_server_end.py",
+    "surfaces/test_strangers_text.py",
+    "unit/bench/",
+    "unit/process/test_guardian.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.nodeid.removeprefix("tests/").startswith(WHOLE_PROGRAMS):
+            item.add_marker(pytest.mark.real)
+
+
 @pytest.fixture(autouse=True)
 def _own_secrets() -> Iterator[None]:
     """What one test has remembered as a secret is masked in no other."""

@@ -86,10 +86,10 @@ class Read(msgspec.Struct):
 class View:
     """`count` events have been taken in, of `size` bytes. The lists are the view's own: who changes one makes a copy."""
 
-    def __init__(self) -> None:
+    def __init__(self, messages: Iterable[Message] = (), summary: str | None = None) -> None:
         self.count = self.size = 0
         # What the model sees: everything after the last reset, or the last compaction and what came after it.
-        self.messages: list[Message] = []
+        self.messages: list[Message]
         # Whose text, besides the person's and ours, the model has read since the last reset, as was noted, in the order it was met.
         self.foreign: dict[str, None] = {}
         # What a person approved since the last reset for the rest of the conversation, as was noted.
@@ -97,9 +97,9 @@ class View:
         self.read = Read()
         # What was kept last under each name.
         self.notes: dict[str, Any] = {}
-        self._pairing = Pairing()
         # The summary that the events begin with, while whose text it sums up may still follow.
-        self._summary: str | None = None
+        self._summary = summary
+        self._begin(messages)
 
     @classmethod
     def of(cls, events: Iterable[SessionEvent]) -> "View":
@@ -159,11 +159,10 @@ class View:
 
     def copy(self) -> "View":
         """Goes on by itself from here."""
-        other = View()
-        other.count, other.size, other._summary = self.count, self.size, self._summary
+        other = View(self.messages, self._summary)
+        other.count, other.size = self.count, self.size
         other.foreign, other.granted, other.notes = {**self.foreign}, self.granted, {**self.notes}
         other.read = self.read.copy()
-        other._begin(self.messages)
         return other
 
     def paired(self) -> list[Message]:

@@ -121,12 +121,13 @@ async def test_what_was_written_before_it_is_closed_still_goes_out() -> None:
 
 
 async def test_a_closed_pipe_leaves_no_thread_and_no_descriptor() -> None:
-    before = open_descriptors(), threading.active_count()
+    descriptors, threads = open_descriptors(), set(threading.enumerate())
     async with reading() as (_, ours, heard):
         writer = PipeWriter(ours)
         writer.write(b"x")
         await until(heard.data, 1)
         writer.close()
         await heard.ended
-    while (open_descriptors(), threading.active_count()) != before:
+    # Threads of other tests may end meanwhile.
+    while open_descriptors() - descriptors or set(threading.enumerate()) - threads:
         await asyncio.sleep(0)
