@@ -21,10 +21,12 @@ MOST_TEXT = 4_000
 
 
 class Target(TypedDict, total=False):
-    """A server to open: `command` and its arguments, or a `url`."""
+    """A server to open: `command` and its arguments, or a `url`. `modern` tells the plain clients, which do not negotiate, to speak
+    2026-07-28; everybody else finds out."""
 
     command: list[str]
     url: str
+    modern: bool
 
 
 class Contender(Protocol):

@@ -22,9 +22,10 @@ class Floor:
         self._opening = {name: asyncio.ensure_future(self._connect(target)) for name, target in servers.items()}
 
     async def _connect(self, target: Target) -> StdioClient | HttpClient:
+        modern = target.get("modern", False)
         if "url" in target:
-            return await HttpClient.open(target["url"])
-        return await StdioClient.open(target["command"])
+            return await HttpClient.open(target["url"], modern=modern)
+        return await StdioClient.open(target["command"], modern=modern)
 
     async def call(self, server: str, tool: str, arguments: dict[str, Any]) -> str:
         if server not in self._clients:

@@ -5,7 +5,7 @@ import json
 from typing import Any
 from urllib.parse import urlsplit
 
-from bench.floor.stdio import INFO
+from bench.floor.stdio import INFO, META, MODERN
 
 
 class Connection(asyncio.Protocol):
@@ -76,10 +76,16 @@ class HttpClient:
         )
         self._free: list[Connection] = []
         self._number = 0
+        # What every request carries besides.
+        self._more: dict[str, Any] = {}
 
     @classmethod
-    async def open(cls, url: str) -> "HttpClient":
+    async def open(cls, url: str, *, modern: bool = False) -> "HttpClient":
         client = cls(url)
+        if modern:
+            client._head += f"MCP-Protocol-Version: {MODERN}\r\nMcp-Method: tools/call\r\n"
+            client._more = {"_meta": META}
+            return client
         hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": INFO}
         head, _ = await client.post({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello})
         client._head += "MCP-Protocol-Version: 2025-11-25\r\n"
@@ -89,18 +95,19 @@ class HttpClient:
         await client.post({"jsonrpc": "2.0", "method": "notifications/initialized"})
         return client
 
-    async def request(self, method: str, params: dict[str, Any]) -> Any:
+    async def request(self, method: str, params: dict[str, Any], headers: str = "") -> Any:
         self._number += 1
-        head, body = await self.post({"jsonrpc": "2.0", "id": self._number, "method": method, "params": params})
+        message = {"jsonrpc": "2.0", "id": self._number, "method": method, "params": params}
+        head, body = await self.post(message, headers)
         if b"text/event-stream" in head:
             start = body.index(b"data: ") + 6
             body = body[start : body.index(b"\n", start)]
         return json.loads(body)["result"]
 
-    async def post(self, message: dict[str, Any]) -> tuple[bytes, bytes]:
+    async def post(self, message: dict[str, Any], headers: str = "") -> tuple[bytes, bytes]:
         """One exchange over a connection that is free, or a new one."""
         text = json.dumps(message)
-        data = f"{self._head}Content-Length: {len(text)}\r\n\r\n{text}".encode()
+        data = f"{self._head}{headers}Content-Length: {len(text)}\r\n\r\n{text}".encode()
         connection = None
         while self._free and (connection is None or connection.transport.is_closing()):
             connection = self._free.pop()
@@ -111,7 +118,8 @@ class HttpClient:
         return answer
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> str:
-        result = await self.request("tools/call", {"name": tool, "arguments": arguments})
+        headers = f"Mcp-Name: {tool}\r\n" if self._more else ""
+        result = await self.request("tools/call", {"name": tool, "arguments": arguments, **self._more}, headers)
         return str(result["content"][0]["text"])
 
     async def close(self) -> None:

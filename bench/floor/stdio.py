@@ -13,16 +13,21 @@ class StdioClient(asyncio.SubprocessProtocol):
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._pieces: list[bytes] = []
         self._number = 0
+        # What every request carries besides.
+        self._more: dict[str, Any] = {}
         self._exited = asyncio.Event()
 
     @classmethod
-    async def open(cls, command: list[str]) -> "StdioClient":
+    async def open(cls, command: list[str], *, modern: bool = False) -> "StdioClient":
         loop = asyncio.get_running_loop()
         transport, client = await loop.subprocess_exec(cls, *command, stderr=None)
         client._transport = transport
         pipe = transport.get_pipe_transport(0)
         assert isinstance(pipe, asyncio.WriteTransport)
         client._input = pipe
+        client._more = {"_meta": META} if modern else {}
+        if modern:
+            return client
         await client.request("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": INFO})
         client._input.write(b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
         return client
@@ -35,7 +40,7 @@ class StdioClient(asyncio.SubprocessProtocol):
         return future
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> str:
-        result = await self.request("tools/call", {"name": tool, "arguments": arguments})
+        result = await self.request("tools/call", {"name": tool, "arguments": arguments, **self._more})
         return str(result["content"][0]["text"])
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
@@ -46,7 +51,9 @@ class StdioClient(asyncio.SubprocessProtocol):
         self._pieces = [rest] if rest else []
         for line in lines:
             message = json.loads(line)
-            self._waiting.pop(message["id"]).set_result(message["result"])
+            # Servers also tell of other things.
+            if "result" in message:
+                self._waiting.pop(message["id"]).set_result(message["result"])
 
     def process_exited(self) -> None:
         self._exited.set()
@@ -57,3 +64,10 @@ class StdioClient(asyncio.SubprocessProtocol):
 
 
 INFO = {"name": "floor", "version": "1"}
+MODERN = "2026-07-28"
+# What 2026-07-28 wants in every request.
+META = {
+    "io.modelcontextprotocol/protocolVersion": MODERN,
+    "io.modelcontextprotocol/clientInfo": INFO,
+    "io.modelcontextprotocol/clientCapabilities": {},
+}

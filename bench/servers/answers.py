@@ -1,6 +1,7 @@
-"""What the echo servers say, apart from how it travels: a handshake of 2025-11-25, a list of tools, an echo and a big result.
+"""What the echo servers say, apart from how it travels: a handshake, a list of tools, an echo and a big result.
 
-Imports `json` alone, so that a server starts as fast as the interpreter does. Only legacy revisions are spoken: every contender knows them.
+Imports `json` alone, so that a server starts as fast as the interpreter does. Spoken are the revisions with a handshake, which every
+contender knows; with `modern` also 2026-07-28, which has none.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+MODERN = "2026-07-28"
 REVISIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 METHOD_NOT_FOUND = -32601
 # A tool as real servers describe theirs: some sentences, five parameters. About 1 KB.
@@ -55,8 +57,9 @@ def tools(count: int) -> list[dict[str, Any]]:
 class Answers:
     """Bytes of the answer to a message; empty when none is due. No line ends."""
 
-    def __init__(self, tool_count: int) -> None:
+    def __init__(self, tool_count: int, *, modern: bool = False) -> None:
         self._tools = json.dumps({"tools": tools(tool_count)}).encode()
+        self._modern = modern
 
     def to(self, message: dict[str, Any]) -> bytes:
         id = message.get("id")
@@ -81,6 +84,14 @@ class Answers:
                 "serverInfo": {"name": "echo", "version": "1"},
             }
             return head + json.dumps(result).encode() + b"}"
+        if method == "server/discover" and self._modern:
+            discovered: dict[str, Any] = {
+                "resultType": "complete",
+                "supportedVersions": [MODERN, *REVISIONS],
+                "capabilities": {"tools": {}},
+                "serverInfo": {"name": "echo", "version": "1"},
+            }
+            return head + json.dumps(discovered).encode() + b"}"
         if method == "ping":
             return head + b"{}}"
         error = {"code": METHOD_NOT_FOUND, "message": f"Method not found: {method}"}

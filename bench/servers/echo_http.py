@@ -1,6 +1,6 @@
 """An echo server over Streamable HTTP, on asyncio protocols of the standard library.
 
-    python -S -E echo_http.py [--tools N] [--cores N,…] [--port N] [--sessions]
+    python -S -E echo_http.py [--tools N] [--modern] [--cores N,…] [--port N] [--sessions]
 
 `/json/…` answers with JSON, `/events/…` with an event stream; whatever follows makes servers of the same process distinct. `--sessions`
 gives out MCP session ids and answers 404 to unknown ones; `POST /forget` forgets them all. Prints its port when it listens.
@@ -11,7 +11,7 @@ import json
 import sys
 
 from answers import Answers
-from echo_stdio import option, settle
+from echo_stdio import answers, option, settle
 
 # A response this large is written piece by piece, as servers do.
 PIECE = 1 << 16
@@ -90,7 +90,7 @@ def header(head: bytes, name: bytes) -> bytes:
 
 
 async def main() -> None:
-    Http.answers = Answers(option("--tools", 3))
+    Http.answers = answers()
     Http.sessions = set() if "--sessions" in sys.argv else None
     server = await asyncio.get_running_loop().create_server(Http, "127.0.0.1", option("--port", 0), reuse_address=True)
     print(server.sockets[0].getsockname()[1], flush=True)

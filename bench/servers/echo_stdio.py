@@ -1,9 +1,9 @@
 """An echo server over standard input and output.
 
-    python -S -E echo_stdio.py [--tools N] [--cores N,…] [--hang] [--exit]
+    python -S -E echo_stdio.py [--tools N] [--modern] [--cores N,…] [--hang] [--exit]
 
-Reads whatever has arrived and answers all of it with one write. `--hang` never answers, `--exit` ends at once. `--cores` are
-the processor cores to run on, whatever it inherited.
+Reads whatever has arrived and answers all of it with one write. `--modern` also speaks 2026-07-28. `--hang` never answers, `--exit` ends
+at once. `--cores` are the processor cores to run on, whatever it inherited.
 """
 
 from __future__ import annotations
@@ -24,6 +24,10 @@ CHUNK = 1 << 16
 
 def option(name: str, default: int) -> int:
     return int(sys.argv[sys.argv.index(name) + 1]) if name in sys.argv else default
+
+
+def answers() -> Answers:
+    return Answers(option("--tools", 3), modern="--modern" in sys.argv)
 
 
 def settle() -> None:
@@ -53,4 +57,4 @@ if __name__ == "__main__":
     if "--exit" in sys.argv:
         sys.exit(1)
     settle()
-    serve((lambda message: b"") if "--hang" in sys.argv else Answers(option("--tools", 3)).to)
+    serve((lambda message: b"") if "--hang" in sys.argv else answers().to)
