@@ -67,6 +67,10 @@ class HttpServer:
         assert self._process.stdout is not None
         self._process.stdout.close()
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     def url(self, path: str) -> str:
         return f"http://127.0.0.1:{self.port}/{path}"
 

@@ -7,6 +7,7 @@ import ctypes
 import os
 import select
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -19,6 +20,8 @@ PR_SET_CHILD_SUBREAPER = 36
 # A killed process is gone at once, unless the kernel is busy with it.
 KILLED_SECONDS = 10.0
 MOST_WORDS = 200
+# Until a program that somebody else wrote listens.
+LISTEN_SECONDS = 20.0
 # How often somebody who watches is told that a program still works.
 STILL_EVERY = 20.0
 
@@ -152,3 +155,15 @@ def last_words(printed: bytes) -> str:
     """The last line of what a program had to say."""
     lines = printed.decode("utf-8", "replace").strip().splitlines()
     return lines[-1].strip()[:MOST_WORDS] if lines else "it ended without a word"
+
+
+def until_listening(port: int, process: "subprocess.Popen[bytes]", log: Path, patience: float = LISTEN_SECONDS) -> None:
+    """Wait until a program that was started listens on a port. Raises Failed, with the last of what it wrote to its log."""
+    deadline = time.monotonic() + patience
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            raise Failed(f"it ended: {last_words(log.read_bytes())}")
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1.0):
+            return
+        time.sleep(0.05)
+    raise Failed(f"it did not listen within {patience:.0f} s")

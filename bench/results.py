@@ -16,7 +16,7 @@ Kind = Literal["failed", "skipped"]
 
 @dataclass(frozen=True)
 class Figure:
-    """One number: what was measured, in which case, of whom. `ratio` is to the floor of the same rounds."""
+    """One number: what was measured, in which case, of whom. `ratio` is to the floor of the same rounds, `fast` to the fast floor."""
 
     measure: str
     case: str
@@ -27,6 +27,7 @@ class Figure:
     # From which to which it went in single rounds.
     low: float | None = None
     high: float | None = None
+    fast: float | None = None
 
 
 @dataclass(frozen=True)

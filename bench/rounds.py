@@ -14,6 +14,7 @@ K = TypeVar("K")
 T = TypeVar("T")
 Turn = Callable[[], T]
 FLOOR = "floor"
+FAST_FLOOR = "fast-floor"
 # What the time of a turn varies by though nothing changed.
 NOISE = 0.03
 # Who still gets faster after so many times the least is measured as it is.
@@ -82,9 +83,33 @@ def ratios(values: list[float], floor: list[float]) -> list[float]:
 
 
 def add_figures(results: Results, measure: str, case: str, unit: Unit, taken: Mapping[str, list[float]]) -> None:
-    """A figure for everybody who took part, with ratios to the floor's rounds when it did."""
-    floor = taken.get(FLOOR)
+    """A figure for everybody who took part, with ratios to the rounds of both floors when they did."""
     for who, values in taken.items():
         if values:
-            ratio = middle(ratios(values, floor)) if floor else None
-            results.add(Figure(measure, case, who, middle(values), unit, ratio, min(values), max(values)))
+            ratio, fast = (_ratio(values, taken.get(floor, [])) for floor in (FLOOR, FAST_FLOOR))
+            results.add(Figure(measure, case, who, middle(values), unit, ratio, min(values), max(values), fast))
+
+
+def add_against(
+    results: Results,
+    measure: str,
+    case: str,
+    unit: Unit,
+    taken: Mapping[str, list[float]],
+    others: Mapping[str, str],
+    who: str = "ours",
+) -> None:
+    """Ours as a ratio to others of the same rounds, each as a figure of its own: `others` are their titles."""
+    for other, title in others.items():
+        own = taken.get(who, [])
+        if (ratio := _ratio(own, taken.get(other, []))) is not None:
+            results.add(Figure(measure, against(case, title), who, middle(own), unit, ratio))
+
+
+def against(case: str, title: str) -> str:
+    return f"{case} / {title}"
+
+
+def _ratio(values: list[float], floor: list[float]) -> float | None:
+    found = ratios(values, floor)
+    return middle(found) if found else None

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from bench.contenders.driver import Target
-from bench.contenders.entrants import EVERYBODY, FLOOR, OURS, TS_SDK, Entrant
+from bench.contenders.entrants import EVERYBODY, FAST_FLOOR, FLOOR, MCPORTER, OURS, TS_SDK, Entrant
 from bench.drivers import Driver, environment
 from bench.parts import ROOT, Unavailable
 from bench.processes import Failed, finished
 from bench.results import Kind, Note, Results
 
 # Whom `QUICK=1` measures.
-QUICK_KEYS = frozenset({FLOOR.key, OURS.key, TS_SDK.key, "python-sdk"})
+QUICK_KEYS = frozenset({FLOOR.key, FAST_FLOOR.key, OURS.key, TS_SDK.key, MCPORTER.key})
 # The longest reason that is kept.
 MOST_WORDS = 200
 
@@ -87,13 +87,19 @@ class Run:
 
     @contextmanager
     def opened(
-        self, measure: str, servers: dict[str, Target], without: frozenset[str] | set[str] = frozenset()
+        self,
+        measure: str,
+        servers: dict[str, Target],
+        without: frozenset[str] | set[str] = frozenset(),
+        only: frozenset[str] | None = None,
+        case: str = "",
     ) -> Iterator[dict[str, Driver]]:
-        """A driver for each entrant, on the clients' core and connected to all of these servers; `without` some of them."""
+        """A driver for each entrant, on the clients' core and connected to all of these servers; `without` some of them, or `only`
+        some."""
         with ExitStack() as stack:
             drivers: dict[str, Driver] = {}
             for entrant in self.entrants(measure):
-                if entrant.key in without:
+                if entrant.key in without or (only is not None and entrant.key not in only):
                     continue
                 self.say(f"{measure}: connecting {entrant.key}")
                 try:
@@ -102,7 +108,7 @@ class Run:
                     driver.open(servers)
                     drivers[entrant.key] = driver
                 except (Failed, OSError) as error:
-                    self.failed(measure, entrant.key, error)
+                    self.failed(measure, entrant.key, error, case)
             yield drivers
 
 

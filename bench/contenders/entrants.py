@@ -1,4 +1,4 @@
-"""Who is measured: the floor, ours, and the alternatives, each with the command that starts its driver in its own environment."""
+"""Who is measured: two floors, ours, and the alternatives, each with the command that starts its driver in its own environment."""
 
 import os
 import sys
@@ -65,7 +65,15 @@ def our_version() -> str:
     return f"{version} at {finished(describe, dict(os.environ), cwd=ROOT, patience=GIT_SECONDS).strip()}"
 
 
-FLOOR = Entrant("floor", "plain client (the floor)", lambda: [sys.executable, "-m", "bench.floor.driver"])
+FLOOR = Entrant(
+    "floor", "plain client: asyncio, json (the floor)", lambda: [sys.executable, "-m", "bench.floor.driver"]
+)
+FAST_FLOOR = Entrant(
+    "fast-floor",
+    "plain client: uvloop, msgspec (the fast floor)",
+    lambda: [sys.executable, "-m", "bench.floor.fast"],
+)
+FLOORS = (FLOOR, FAST_FLOOR)
 OURS = Entrant(
     "ours",
     "OpenClaw",
@@ -82,9 +90,10 @@ LANGCHAIN = _python(
     partial(python_of, "langchain"),
     "get_tools()",
 )
+MCPORTER = _node("mcporter", "mcporter", "mcporter.mjs", "mcporter", "createRuntime({ servers })")
 ALTERNATIVES = (
     TS_SDK,
-    _node("mcporter", "mcporter", "mcporter.mjs", "mcporter", "createRuntime({ servers })"),
+    MCPORTER,
     _python("python-sdk", "Python SDK", "bench.contenders.python_sdk", "mcp", partial(python_of, "python-sdk")),
     _python(
         "fastmcp",
@@ -119,4 +128,4 @@ ALTERNATIVES = (
         "MCPServerManager(…, connect_in_parallel=True)",
     ),
 )
-EVERYBODY = (FLOOR, OURS, *ALTERNATIVES)
+EVERYBODY = (*FLOORS, OURS, *ALTERNATIVES)

@@ -73,7 +73,7 @@ class FastStdio(asyncio.SubprocessProtocol):
         self._loop = asyncio.get_running_loop()
         self._requests = Requests(modern=modern)
         self._waiting: dict[int, asyncio.Future[str]] = {}
-        self._rest = b""
+        self._pieces: list[bytes] = []
         self._exited = asyncio.Event()
 
     @classmethod
@@ -97,7 +97,11 @@ class FastStdio(asyncio.SubprocessProtocol):
         return self._ask(self._requests.call(tool, arguments))
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
-        *lines, self._rest = (self._rest + data if self._rest else data).split(b"\n")
+        if b"\n" not in data:
+            self._pieces.append(data)
+            return
+        *lines, rest = (b"".join([*self._pieces, data]) if self._pieces else data).split(b"\n")
+        self._pieces = [rest] if rest else []
         for line in lines:
             answer = _decode(line)
             if answer.result is not None and answer.id is not None:
@@ -119,7 +123,9 @@ class FastConnection(asyncio.Protocol):
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._data = b""
+        self._pieces: list[bytes] = []
+        self._size = 0
+        # Where the body begins; nowhere yet. And how long it all is: -1 is a chunked body, which is over with its last chunk.
         self._body = 0
         self._end = -1
         self._answer: asyncio.Future[tuple[bytes, bytes]] | None = None
@@ -138,24 +144,24 @@ class FastConnection(asyncio.Protocol):
         return self._answer
 
     def data_received(self, data: bytes) -> None:
-        data = self._data + data if self._data else data
+        self._pieces.append(data)
+        self._size += len(data)
         if not self._body:
-            end = data.find(b"\r\n\r\n")
+            whole = b"".join(self._pieces)
+            end = whole.find(b"\r\n\r\n")
             if end < 0:
-                self._data = data
                 return
-            self._body = end + 4
-            head = data[:end].lower()
+            self._pieces, self._body = [whole], end + 4
+            head = whole[:end].lower()
             at = head.find(b"content-length:")
-            # -1 is a chunked body, which is over with its last chunk.
             self._end = -1 if at < 0 else self._body + int(head[at + 15 :].split(b"\r\n", 1)[0])
-        if len(data) < self._end or (self._end < 0 and not data.endswith(b"0\r\n\r\n")):
-            self._data = data
+        if self._size < self._end or (self._end < 0 and not data.endswith(b"0\r\n\r\n")):
             return
-        head, body = data[: self._body], data[self._body :]
+        whole = b"".join(self._pieces) if len(self._pieces) > 1 else self._pieces[0]
+        head, body = whole[: self._body], whole[self._body :]
         if self._end < 0:
             body = unchunk(body)
-        self._data, self._body, self._end = b"", 0, -1
+        self._pieces, self._size, self._body, self._end = [], 0, 0, -1
         assert self._answer is not None
         self._answer.set_result((head, body))
 

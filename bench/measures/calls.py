@@ -2,20 +2,21 @@
 client's processor.
 
 Everybody calls the same echo servers in turn, warmed up until its own p50 is steady. Texts are digits, a JSON document (quotes and line
-ends that must be escaped) and letters outside ASCII. server-everything stands for real servers, which take most of the time themselves.
+ends that must be escaped) and letters outside ASCII. One call at a time is on one core; placed.py has it elsewhere. server-everything
+stands for real servers, which take most of the time themselves.
 """
 
 import json
 from functools import partial
 
 from bench.contenders.driver import TEXT, Target
-from bench.contenders.entrants import OURS, TS_SDK
+from bench.contenders.entrants import TS_SDK
 from bench.drivers import Driver, HttpServer, stdio_server
+from bench.measures.placed import MODERN_ECHO as MODERN
+from bench.measures.placed import OTHERS, WHO
 from bench.parts import Unavailable, node, npm_program
-from bench.results import Figure, middle
-from bench.rounds import Warmth, add_figures, ratios, take_turns
+from bench.rounds import Warmth, add_against, add_figures, take_turns
 from bench.run import Run
-from bench.targets import AGAINST_TS_SDK
 
 # One turn: enough calls for a steady median, a quarter of a second at most for the slow ones.
 COUNT, SECONDS = 1_000, 0.25
@@ -52,9 +53,9 @@ def measure(run: Run) -> None:
 
 
 def _latency(run: Run) -> None:
-    with HttpServer(place="beside") as http:
+    with HttpServer(place="one core") as http:
         targets: dict[str, Target] = {
-            "stdio": stdio_server(place="beside"),
+            "stdio": stdio_server(place="one core"),
             "json": http.target("json/mcp"),
             "events": http.target("events/mcp"),
         }
@@ -70,20 +71,25 @@ def _latency(run: Run) -> None:
 
 
 def _throughput(run: Run) -> None:
-    with HttpServer(place="apart") as http:
+    with HttpServer(place="two cores") as http:
         targets: dict[str, Target] = {
-            "stdio": stdio_server(place="apart"),
+            "stdio": stdio_server(place="two cores"),
             "json": http.target("json/mcp"),
             "events": http.target("events/mcp"),
+            MODERN: {**stdio_server("--modern", place="two cores"), "modern": True},
         }
         with run.opened("throughput", targets) as drivers:
+            fastest = {who: driver for who, driver in drivers.items() if who in WHO}
             for case in targets:
-                _many(run, f"{case} x{IN_FLIGHT}", (case,), IN_FLIGHT, drivers, ONE_SERVER_ROUNDS)
+                people = fastest if case == MODERN else drivers
+                _many(run, f"{case} x{IN_FLIGHT}", (case,), IN_FLIGHT, people, ONE_SERVER_ROUNDS)
+            for kind, text in TEXTS.items():
+                _many(run, f"stdio {kind} x{IN_FLIGHT}", ("stdio",), IN_FLIGHT, fastest, MANY_SERVERS_ROUNDS, text)
 
 
 def _many_servers(run: Run) -> None:
     names = tuple(f"s{number}" for number in range(SERVERS))
-    with run.opened("throughput", {name: stdio_server(place="apart") for name in names}) as drivers:
+    with run.opened("throughput", {name: stdio_server(place="two cores") for name in names}) as drivers:
         _many(run, f"{SERVERS} servers x{EACH}", names, EACH, drivers, MANY_SERVERS_ROUNDS)
 
 
@@ -105,14 +111,22 @@ def _one_at_a_time(run: Run, case: str, server: str, text: str, drivers: dict[st
         add_figures(run.results, "calls", label, "seconds", values)
     speeds = {who: [turn["calls"] / turn["seconds"] for turn in given] for who, given in taken.items()}
     add_figures(run.results, "throughput", f"{case} x1", "calls/s", speeds)
-    if case == "stdio" and OURS.key in taken and TS_SDK.key in taken:
-        own, other = ([turn["p50"] for turn in taken[who]] for who in (OURS.key, TS_SDK.key))
-        run.results.add(Figure("calls", AGAINST_TS_SDK, OURS.key, middle(own), "seconds", middle(ratios(own, other))))
+    if case == "stdio":
+        p50 = {who: [turn["p50"] for turn in given] for who, given in taken.items()}
+        add_against(run.results, "calls", case, "seconds", p50, {TS_SDK.key: OTHERS[TS_SDK.key]})
 
 
-def _many(run: Run, case: str, servers: tuple[str, ...], each: int, drivers: dict[str, Driver], rounds: int) -> None:
+def _many(
+    run: Run,
+    case: str,
+    servers: tuple[str, ...],
+    each: int,
+    drivers: dict[str, Driver],
+    rounds: int,
+    text: str = TEXT,
+) -> None:
     turns = {
-        who: partial(driver.calls, *servers, count=MANY_COUNT, seconds=MANY_SECONDS, in_flight=each)
+        who: partial(driver.calls, *servers, count=MANY_COUNT, seconds=MANY_SECONDS, in_flight=each, text=text)
         for who, driver in drivers.items()
     }
     taken = take_turns(
@@ -124,5 +138,7 @@ def _many(run: Run, case: str, servers: tuple[str, ...], each: int, drivers: dic
     )
     speeds = {who: [turn["calls"] / turn["seconds"] for turn in given] for who, given in taken.items()}
     add_figures(run.results, "throughput", case, "calls/s", speeds)
+    add_against(run.results, "throughput", case, "calls/s", speeds, OTHERS)
     costs = {who: [turn["cpu"] for turn in given] for who, given in taken.items()}
     add_figures(run.results, "throughput", f"{case} cpu", "seconds", costs)
+    add_against(run.results, "throughput", f"{case} cpu", "seconds", costs, OTHERS)

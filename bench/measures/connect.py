@@ -5,7 +5,7 @@ whole list of servers are asked once more in that way, beside the hanging one.
 """
 
 from bench.contenders.driver import Target
-from bench.contenders.entrants import FLOOR, OURS, Entrant
+from bench.contenders.entrants import FLOORS, OURS, Entrant
 from bench.drivers import stdio_server
 from bench.processes import Failed
 from bench.results import Figure, middle
@@ -44,7 +44,7 @@ def servers_with(bad: Target | None) -> dict[str, Target]:
 
 def measure(run: Run) -> None:
     """In rounds: the ratio is to the same servers without the bad one, in the same round."""
-    entrants = [entrant for entrant in run.entrants("connect") if entrant != FLOOR]
+    entrants = [entrant for entrant in run.entrants("connect") if entrant not in FLOORS]
     taken: dict[str, dict[str, list[Reached]]] = {entrant.key: {case: [] for case in CASES} for entrant in entrants}
     out: set[str] = set()
     for number in range(run.rounds(ROUNDS, 3)):

@@ -6,8 +6,8 @@ earlier one took is seldom given back. The seconds are those of the results afte
 
 from bench.drivers import Driver, HttpServer, forget_peak, memory, stdio_server
 from bench.processes import Failed
-from bench.results import Figure, middle
-from bench.rounds import FLOOR, ratios
+from bench.results import Figure
+from bench.rounds import add_figures
 from bench.run import Run
 
 MB = 1_000_000
@@ -20,8 +20,8 @@ PATIENCE = 30.0
 
 
 def measure(run: Run) -> None:
-    with HttpServer(place="apart") as http:
-        servers = {"stdio": stdio_server(place="apart"), "events": http.target("events/mcp")}
+    with HttpServer(place="two cores") as http:
+        servers = {"stdio": stdio_server(place="two cores"), "events": http.target("events/mcp")}
         for case, target in servers.items():
             for size in SIZES:
                 out = {entrant.key for entrant in run.everybody if not _is_worth_trying(run, case, size, entrant.key)}
@@ -59,12 +59,9 @@ def _size(run: Run, case: str, size: int, drivers: dict[str, Driver]) -> None:
 
 
 def _add(run: Run, label: str, seconds: dict[str, list[float]], peaks: dict[str, float]) -> None:
-    floor = seconds.get(FLOOR, [])
+    add_figures(run.results, "large", label, "seconds", seconds)
     for who, taken in seconds.items():
         if taken:
-            found = ratios(taken, floor)
-            ratio = middle(found) if found else None
-            run.results.add(Figure("large", label, who, middle(taken), "seconds", ratio, min(taken), max(taken)))
             run.results.add(Figure("large", f"{label} peak", who, peaks[who], "bytes"))
 
 

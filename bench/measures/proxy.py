@@ -7,13 +7,10 @@ driver with its time limits; everything is on one core, like every measure of on
 
 import json
 import shlex
-import socket
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -32,14 +29,13 @@ from bench.parts import (
     python_version,
 )
 from bench.placement import place_client
-from bench.processes import Failed, descendants, end, last_words, start
+from bench.processes import Failed, descendants, end, start, until_listening
 from bench.results import Figure, middle
-from bench.rounds import take_turns
+from bench.rounds import add_against, take_turns
 from bench.run import Run
 
 # As for other calls one at a time, but the slowest proxies take 30 ms for each.
 COUNT, SECONDS = 400, 0.5
-READY_SECONDS = 20.0
 DIRECT = "direct"
 # A client that is connected to this target through somebody.
 Way = Callable[[str, Target], AbstractContextManager[Driver]]
@@ -48,10 +44,10 @@ Way = Callable[[str, Target], AbstractContextManager[Driver]]
 def measure(run: Run) -> None:
     with (
         tempfile.TemporaryDirectory(prefix="bench-") as folder,
-        HttpServer(place="beside") as http,
+        HttpServer(place="one core") as http,
         ExitStack() as stack,
     ):
-        targets: dict[str, Target] = {"stdio": stdio_server(place="beside"), "http": http.target("json/mcp")}
+        targets: dict[str, Target] = {"stdio": stdio_server(place="one core"), "http": http.target("json/mcp")}
         ways: dict[str, Way] = {DIRECT: _direct}
         if run.wants("ours"):
             run.say("gateway: starting ours")
@@ -87,10 +83,14 @@ def _compare(run: Run, case: str, target: Target, ways: dict[str, Way]) -> None:
             lambda who, error: run.failed("gateway", who, error, case),
             begin=lambda who: run.say(f"gateway: {case}: {who}"),
         )
-    for who, turns in taken.items():
-        if who != DIRECT and DIRECT in taken:
-            added = [turn["p50"] - direct["p50"] for turn, direct in zip(turns, taken[DIRECT], strict=True)]
-            run.results.add(Figure("gateway", case, who, middle(added), "seconds", None, min(added), max(added)))
+    added = {
+        who: [turn["p50"] - direct["p50"] for turn, direct in zip(turns, taken[DIRECT], strict=True)]
+        for who, turns in taken.items()
+        if who != DIRECT and DIRECT in taken
+    }
+    for who, more in added.items():
+        run.results.add(Figure("gateway", case, who, middle(more), "seconds", None, min(more), max(more)))
+    add_against(run.results, "gateway", case, "seconds", added, TITLES)
 
 
 @contextmanager
@@ -156,6 +156,7 @@ VERSIONS: dict[str, Callable[[], str]] = {
     "mcp-proxy": lambda: f"mcp-proxy {python_version(python_of('mcp-proxy'), 'mcp-proxy')}",
     "supergateway": lambda: f"supergateway {npm_version_of('supergateway')}",
 }
+TITLES = {"mcp-proxy": "mcp-proxy", "supergateway": "supergateway", "fastmcp": "FastMCP"}
 OTHERS: dict[str, Way] = {"mcp-proxy": _mcp_proxy, "supergateway": _supergateway, "fastmcp": _fastmcp}
 
 
@@ -165,20 +166,9 @@ def _listening(command: list[str], port: int, case: str) -> Iterator[Driver]:
     with tempfile.TemporaryDirectory(prefix="bench-") as home, open(Path(home) / "log", "w+b") as log:
         process = start(command, environment(Path(home)), cwd=ROOT, stdout=log.fileno(), stderr=log.fileno())
         try:
-            _wait_for(port, process, log.name)
+            until_listening(port, process, Path(log.name))
             _place_all(process.pid)
             with _direct(case, {"url": f"http://127.0.0.1:{port}/mcp"}) as driver:
                 yield driver
         finally:
             end(process)
-
-
-def _wait_for(port: int, process: "subprocess.Popen[bytes]", log: str) -> None:
-    deadline = time.monotonic() + READY_SECONDS
-    while time.monotonic() < deadline:
-        if process.poll() is not None:
-            raise Failed(f"it ended: {last_words(Path(log).read_bytes())}")
-        with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1.0):
-            return
-        time.sleep(0.05)
-    raise Failed(f"it did not listen within {READY_SECONDS:.0f} s")

@@ -5,7 +5,7 @@ import signal
 import urllib.request
 from pathlib import Path
 
-from bench.contenders.entrants import FLOOR, LANGCHAIN, Entrant
+from bench.contenders.entrants import FLOORS, LANGCHAIN, Entrant
 from bench.drivers import Driver, HttpServer, stdio_server
 from bench.processes import Failed, descendants
 from bench.results import Figure
@@ -26,7 +26,7 @@ def measure(run: Run) -> None:
     if run.wants("ours"):
         _kill_ours(run)
     for entrant in run.entrants("recovery"):
-        if entrant != FLOOR:
+        if entrant not in FLOORS:
             _cases(run, entrant, entrant.key, "open")
         if entrant == LANGCHAIN:
             _cases(run, entrant, PER_CALL, "open_list")
