@@ -12,7 +12,7 @@ import msgspec
 import uvloop
 
 from bench.contenders.driver import Target, serve
-from bench.floor.http import unchunk
+from bench.floor.http import last_data, unchunk
 from bench.floor.stdio import INFO, META, MODERN
 
 LEGACY = "2025-11-25"
@@ -207,8 +207,7 @@ class FastHttp:
         headers = b"Mcp-Name: %s\r\n" % tool.encode() if self._modern else b""
         head, body = await self._post(self._requests.call(tool, arguments), headers)
         if b"text/event-stream" in head:
-            start = body.index(b"data: ") + 6
-            body = body[start : body.index(b"\n", start)]
+            body = last_data(body)
         result = _decode(body).result
         if result is None:
             raise RuntimeError(f"no result: {body[:200]!r}")

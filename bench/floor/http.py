@@ -66,6 +66,12 @@ def unchunk(body: bytes) -> bytes:
         at = end + 2 + size + 2
 
 
+def last_data(body: bytes) -> bytes:
+    """The data of the last event: servers may send empty ones before it. No line end stands within JSON."""
+    start = (b"\n" + body).rindex(b"\ndata: ") + 6
+    return body[start : body.index(b"\n", start)]
+
+
 class HttpClient:
     def __init__(self, url: str, headers: str = "") -> None:
         parts = urlsplit(url)
@@ -100,8 +106,7 @@ class HttpClient:
         message = {"jsonrpc": "2.0", "id": self._number, "method": method, "params": params}
         head, body = await self.post(message, headers)
         if b"text/event-stream" in head:
-            start = body.index(b"data: ") + 6
-            body = body[start : body.index(b"\n", start)]
+            body = last_data(body)
         return json.loads(body)["result"]
 
     async def post(self, message: dict[str, Any], headers: str = "") -> tuple[bytes, bytes]:

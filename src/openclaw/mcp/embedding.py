@@ -8,6 +8,7 @@ server that is an object of the program.
 import json
 import logging
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from inspect import iscoroutinefunction
 from pathlib import Path
@@ -279,8 +280,8 @@ def checked_servers(servers: object) -> tuple[Server | ServerSpec, ...]:
         if not isinstance(one, Server | ServerSpec):
             hint = "Make one: Server('files', command='npx', args=[…])."
             raise UsageError(f"{_kind(one).capitalize()} is no server.", hint=hint)
-    names = [one.name for one in listed]
-    if twice := next((name for name in names if names.count(name) > 1), None):
+    named = Counter(one.name for one in listed)
+    if twice := next((name for name, times in named.items() if times > 1), None):
         raise UsageError(f"Two servers are named '{twice}'.", hint="Give each a name of its own.")
     return listed
 

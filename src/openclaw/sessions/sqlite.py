@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import TypeVar
 
@@ -95,6 +95,9 @@ class SqliteStore:
         limit: int,
     ) -> Found:
         since = None if active_within is None else self._clock() - active_within
+        if words:
+            # All titles are looked through: not in the store's own thread, which belongs to turns.
+            return await asyncio.to_thread(self._search, words, agent, since, skip, limit)
         return await self._run(lambda: self._database.find(words, agent, since, skip, limit))
 
     async def last(self, key: str, count: int, *, before: str = "") -> Transcript:
@@ -148,6 +151,10 @@ class SqliteStore:
     async def close(self) -> None:
         await self._run(self._database.close)
         self._thread.shutdown()
+
+    def _search(self, words: Sequence[str], agent: str | None, since: float | None, skip: int, limit: int) -> Found:
+        with closing(Database(self.path)) as database:
+            return database.find(words, agent, since, skip, limit)
 
     def _delete(self, key: str) -> bool:
         gone = self._database.delete(key)
