@@ -61,8 +61,12 @@ class Ours:
         paths.config_file.parent.mkdir(parents=True, exist_ok=True)
         paths.config_file.write_text(json.dumps(settings))
         config = load_config(paths, os.environ)
-        self.engine = await self._exit.enter_async_context(Engine(config, paths=paths))
-        self.agent = self.engine.agent().id
+        await self.adopt(await self._exit.enter_async_context(Engine(config, paths=paths)))
+
+    async def adopt(self, engine: Engine) -> None:
+        """Use an engine that somebody else made."""
+        self.engine = engine
+        self.agent = engine.agent().id
         self._invoke = self.engine.invoke
         self._conversation = Conversation(self.agent, "agent:main:bench", workspace=Path.cwd())
         self.manager = await self.engine.manager()

@@ -289,6 +289,7 @@ class App:
                 store=self.store,
                 sources=(workplace.native(skills), served, plugins, *given),
                 policy_decide=self.engine.decide,
+                admitted=self.engine.admitted,
                 invoke=self.engine.invoke,
                 clock=time.monotonic,
                 today=date.today,

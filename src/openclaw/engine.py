@@ -50,7 +50,7 @@ from openclaw.security.grants import GrantStore
 from openclaw.security.own_places import OwnPlaces
 from openclaw.security.policy import Decision, Named, Policy, PolicyLayer, layer_of
 from openclaw.telemetry.switch import is_wanted
-from openclaw.tool import SEARCH_TOOLS, SKILL_READ, Invocation
+from openclaw.tool import SEARCH_TOOLS, SKILL_READ, Invocation, Tool
 from openclaw.tools.invoke import Approve, Call, CallEnd, Invoke, Step, Trace
 from openclaw.tools.running import RunningCalls
 
@@ -460,12 +460,19 @@ class Engine:
 
     def decide(self, tool: Named, agent: str) -> Decision:
         """What the rules say now: asked at every call, so that a rule that changed holds at once."""
-        policy = self._policies.get(agent)
-        if policy is None:
-            if agent not in agent_ids(self.config):
-                return Decision(False, f"there is no agent {agent} any more")
-            policy = self._policies[agent] = self.policy(agent_spec(self.config, agent))
-        return policy.decide(tool)
+        policy = self._policies.get(agent) or self._policy_of(agent)
+        return Decision(False, f"there is no agent {agent} any more") if policy is None else policy.decide(tool)
+
+    def admitted(self, tools: Sequence[Tool], agent: str) -> Mapping[str, Tool]:
+        """Those that the rules of now let an agent use, by name."""
+        policy = self._policies.get(agent) or self._policy_of(agent)
+        return {} if policy is None else policy.admitted(tools)
+
+    def _policy_of(self, agent: str) -> Policy | None:
+        if agent not in agent_ids(self.config):
+            return None
+        policy = self._policies[agent] = self.policy(agent_spec(self.config, agent))
+        return policy
 
     def policy(self, spec: AgentSpec) -> Policy:
         return Policy(self.policy_layers(spec))

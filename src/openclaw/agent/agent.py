@@ -7,7 +7,7 @@ provider, which tool sources, which policy and which store it uses is decided by
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import date
 from pathlib import Path
@@ -34,7 +34,7 @@ from openclaw.content import Message, ToolCall, UserMessage
 from openclaw.conversation import Conversation, Declined, ask_to_sign_in
 from openclaw.errors import SessionBusyError
 from openclaw.models.provider import ProviderStream
-from openclaw.security.policy import Decision, ToolRef
+from openclaw.security.policy import LONG_LIST, Decision, ToolRef
 from openclaw.sessions.lock import FOREVER
 from openclaw.sessions.store import Store
 from openclaw.sessions.turn import ANSWER, USED, Turn
@@ -76,8 +76,9 @@ class Settings(msgspec.Struct, frozen=True):
 
 
 class AgentDependencies(msgspec.Struct, frozen=True):
-    """What an agent works with. `invoke` makes every call. `skills` is the skills section of the prompt; sources come in the order models
-    see them. `search` keeps what is known of them for searching, from one turn to the next."""
+    """What an agent works with. `invoke` makes every call. `policy_decide` and `admitted` are the rules of now, for one tool and for a list
+    of them; without `admitted` each tool of a list is decided about by itself. `skills` is the skills section of the prompt; sources come
+    in the order models see them. `search` keeps what is known of them for searching, from one turn to the next."""
 
     provider_stream: ProviderStream
     store: Store
@@ -86,6 +87,7 @@ class AgentDependencies(msgspec.Struct, frozen=True):
     invoke: Invoke
     clock: Callable[[], float]
     today: Callable[[], date]
+    admitted: Callable[[Sequence[Tool], str], Mapping[str, Tool]] | None = None
     contexts: Sequence[ContextSource] = ()
     skills: str = ""
     search: ToolSearch = msgspec.field(default_factory=ToolSearch)
@@ -97,16 +99,37 @@ class Agent(msgspec.Struct, frozen=True):
 
     def tools(self) -> tuple[Tool, ...]:
         """What the model is offered now: every source's tools that policy admits. Of two with one name the first counts."""
-        found: dict[str, Tool] = {}
-        for source in self.dependencies.sources:
-            for tool in source.tools(self.settings.id):
-                if tool.name not in found and self.dependencies.policy_decide(tool, self.settings.id).allowed:
-                    found[tool.name] = tool
-        return tuple(found.values())
+        short, long = self._admitted()
+        return (*short.values(), *long.values())
 
     def offer(self, used: Sequence[str] = ()) -> Offer:
         """What of its tools the model is shown now, and what it has to find. `used` are those that the conversation used most."""
-        return self.dependencies.search.offer(self.tools(), self.settings.search, self.settings.window, used)
+        short, long = self._admitted()
+        settings = self.settings
+        return self.dependencies.search.offer([*short.values()], settings.search, settings.window, used, long)
+
+    def _admitted(self) -> tuple[Mapping[str, Tool], Mapping[str, Tool]]:
+        """The tools by name: those of sources that have some, and of the first that has very many, which are the same object for as long
+        as they are the same tools."""
+        short: dict[str, Tool] = {}
+        long: Mapping[str, Tool] = {}
+        for source in self.dependencies.sources:
+            found = self._admit(source.tools(self.settings.id))
+            if len(found) >= LONG_LIST and not long and found.keys().isdisjoint(short.keys()):
+                long = found
+            else:
+                short |= {name: tool for name, tool in found.items() if name not in short and name not in long}
+        return short, long
+
+    def _admit(self, tools: Sequence[Tool]) -> Mapping[str, Tool]:
+        agent, admitted = self.settings.id, self.dependencies.admitted
+        if admitted is not None:
+            return admitted(tools, agent)
+        allowed = (tool for tool in tools if self.dependencies.policy_decide(tool, agent).allowed)
+        found: dict[str, Tool] = {}
+        for tool in allowed:
+            found.setdefault(tool.name, tool)
+        return found
 
     def origins(self) -> dict[str, str]:
         """The first words of what servers say of themselves."""

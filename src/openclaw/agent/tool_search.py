@@ -40,6 +40,7 @@ LIKENESS: Final = 0.5
 # Tools whose names are compared letter by letter: those that share a word come first.
 COMPARED: Final = 50
 
+_NONE: Final[Mapping[str, Tool]] = {}
 _HEAD = """\
 ## Tools that are not shown
 You have more tools than you are shown. Before you say that something cannot be done, look for a tool with tool_search, in English. \
@@ -56,15 +57,51 @@ class ToolSearch:
 
     def __init__(self) -> None:
         self._was_on = False
+        # The last list of very many tools, the tools that are always kept in sight, and what is shown and what is searched for of it.
+        self._long: tuple[Mapping[str, Tool], SearchSettings, Offer] | None = None
+        # How many tools each server has among those that were searched for last.
+        self._counted: tuple[Mapping[str, Tool], dict[str, int]] | None = None
         self._parts: dict[str, tuple[tuple[Tool, ...], str, Part]] = {}
         self._lines = ""
         self._framed: Framed | None = None
 
-    def offer(self, tools: Sequence[Tool], settings: SearchSettings, window: int, used: Sequence[str] = ()) -> Offer:
-        """What a model gets of `tools`. `used` are those that its conversation used most."""
-        size = tokens_of(tools)
-        self._was_on = is_on(settings, tools=len(tools), tokens=size, window=window, was_on=self._was_on)
-        return split(tools, settings, used) if self._was_on else Offer(tuple(tools))
+    def offer(
+        self,
+        tools: Sequence[Tool],
+        settings: SearchSettings,
+        window: int,
+        used: Sequence[str] = (),
+        long: Mapping[str, Tool] = _NONE,
+    ) -> Offer:
+        """What a model gets of `tools`. `used` are those that its conversation used most. `long` are very many more, by name, which are
+        gone through once for as long as they are the same object."""
+        # So many that their number decides: nobody counts what their definitions take.
+        size = 0 if long else tokens_of(tools)
+        count = len(tools) + len(long)
+        self._was_on = is_on(settings, tools=count, tokens=size, window=window, was_on=self._was_on)
+        if not self._was_on:
+            return Offer((*tools, *long.values()))
+        offer = split(tools, settings, used)
+        return self._with_long(offer, long, settings, used) if long else offer
+
+    def _with_long(
+        self, offer: Offer, long: Mapping[str, Tool], settings: SearchSettings, used: Sequence[str]
+    ) -> Offer:
+        if self._long is None or self._long[0] is not long or self._long[1] != settings:
+            self._long = long, settings, split([*long.values()], settings)
+        more = self._long[2]
+        also = [more.deferred[name] for name in used if name in more.deferred]
+        deferred = more.deferred
+        if offer.deferred or also:
+            deferred = {**offer.deferred, **more.deferred}
+            for tool in also:
+                del deferred[tool.name]
+        return Offer((*offer.shown, *more.shown, *also), deferred)
+
+    def _counts(self, tools: Mapping[str, Tool]) -> dict[str, int]:
+        if self._counted is None or self._counted[0] is not tools:
+            self._counted = tools, _counts(tools)
+        return self._counted[1]
 
     def used_line(self, counts: Mapping[str, int]) -> str:
         """What the notes on a shortened conversation say of the tools it used; empty when none have to be found again."""
@@ -89,7 +126,7 @@ class ToolSearch:
         """What the system prompt says of tools that are not shown; empty when all are."""
         if not offer.deferred:
             return ""
-        lines = _server_lines(offer.deferred, origins)
+        lines = _server_lines(self._counts(offer.deferred), origins)
         if self._framed is None or lines != self._lines:
             # A frame has a fresh id each time: unchanged words keep theirs, so that prompts stay cacheable.
             self._lines = lines
@@ -119,9 +156,9 @@ def _counts(tools: Mapping[str, Tool]) -> dict[str, int]:
     return counts
 
 
-def _server_lines(tools: Mapping[str, Tool], origins: Mapping[str, str]) -> str:
+def _server_lines(counts: Mapping[str, int], origins: Mapping[str, str]) -> str:
     lines: list[str] = []
-    left, room = _counts(tools), LINES
+    left, room = {**counts}, LINES
     for origin, count in list(left.items())[:MOST_SERVERS]:
         words = clean_label(origins.get(origin, ""), LINE_WORDS)
         line = f"{_server(origin, count)}{': ' if words else ''}{words}"

@@ -43,6 +43,8 @@ _NEEDS_GRANT = _NATIVE_GROUPS["group:runtime"]
 
 # Tools are listed at every turn; decisions about this many are kept.
 _MOST_KEPT = 200_000
+# A list of tools this long is not gone through in every turn.
+LONG_LIST = 1_000
 
 
 class Named(Protocol):
@@ -148,6 +150,24 @@ class Policy:
     def __init__(self, layers: Sequence[PolicyLayer] = ()) -> None:
         self._layers = tuple(_Compiled(layer) for layer in layers)
         self._decisions: dict[tuple[str, Kind, str], Decision] = {}
+        # The last long list that was asked about, and what of it may be used.
+        self._long: tuple[Sequence[Tool], Mapping[str, Tool]] | None = None
+
+    def admitted(self, tools: Sequence[Tool]) -> Mapping[str, Tool]:
+        """Those that may be used, by name; of two with one name the first. A long list is gone through once, for as long as it is the same
+        object: whoever changes one makes another."""
+        if len(tools) < LONG_LIST:
+            return self._admit(tools)
+        if self._long is None or self._long[0] is not tools:
+            self._long = tools, self._admit(tools)
+        return self._long[1]
+
+    def _admit(self, tools: Sequence[Tool]) -> Mapping[str, Tool]:
+        found: dict[str, Tool] = {}
+        for tool in tools:
+            if tool.name not in found and self.decide(tool).allowed:
+                found[tool.name] = tool
+        return found
 
     def decide(self, tool: Named) -> Decision:
         key = tool.name, tool.kind, tool.origin

@@ -148,3 +148,18 @@ def test_a_call_by_tool_call_is_a_call_of_the_tool_itself() -> None:
     assert direct_calls(message(by_call, in_text, *odd)) == message(
         *(ToolCall(number, "mail__send", {"to": "Ann"}, through="tool_call") for number in ("1", "2")), *odd
     )
+
+
+def test_very_many_tools_are_gone_through_once_for_as_long_as_they_are_the_same() -> None:
+    many = {one.name: one for one in (tool("desk", str(number), "A drawer.") for number in range(2_000))}
+    search, settings = ToolSearch(), SearchSettings(keep=("desk__7",))
+    first = search.offer([READ], settings, 10**6, (), many)
+    again = search.offer([READ], settings, 10**6, (), many)
+    used = search.offer([READ, SEND], settings, 10**6, ("desk__3",), many)
+    others = search.offer([READ], settings, 10**6, (), {**many})
+
+    assert ([one.name for one in first.shown], len(first.deferred)) == ([READ.name, "desk__7"], 1_999)
+    assert again.deferred is first.deferred
+    assert ([one.name for one in used.shown], len(used.deferred)) == ([READ.name, "desk__7", "desk__3"], 1_999)
+    assert "desk__3" in first.deferred
+    assert (others.deferred is first.deferred, others.deferred == first.deferred) == (False, True)

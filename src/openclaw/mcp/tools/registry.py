@@ -131,6 +131,10 @@ class Registry:
         groups = self._by_server.values() if server is None else [self._by_server[server]]
         return [entry for group in groups for entry in group.entries.values()]
 
+    def count(self, server: str) -> int:
+        """How many entries a server has, without going through them."""
+        return len(self._by_server[server].entries)
+
     def unusual_names(self, server: str) -> dict[str, str]:
         """Tools whose name had to differ from the usual form, to be given the same name next time."""
         group = self._by_server[server]
