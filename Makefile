@@ -48,7 +48,7 @@ test-full: setup ## browser, keychain, soak, long fuzzing: about 20 minutes; run
 	$(PY) -m pytest -m "full and alone" tests
 
 bench: setup ## measure side by side with the alternatives and write docs/benchmarks.md; QUICK=1 for a first look
-	@$(PY) -m bench $(if $(QUICK),--quick) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(WHO),--who $(WHO)) $(if $(ONLY),--only $(ONLY))
+	@$(PY) -m bench $(if $(QUICK),--quick) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(WHO),--who $(WHO)) $(if $(ONLY),--only $(ONLY)) $(if $(PAGE),--page $(PAGE))
 
 bench-page: setup ## measure the gateway's page in a real browser (needs Chromium: scripts/full_parts)
 	@PYTHONPATH=tests $(PY) -m bench.page

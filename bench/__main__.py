@@ -1,39 +1,65 @@
 """`python -m bench [--quick] [--rounds N] [--who a,b] [--only calls,start,…] [--report]`: measure, write results and page, judge.
 
 A whole run writes results.json and docs/benchmarks.md; with `--only` the figures of other measures stay. A run of few rounds or few
-contenders is for development: it writes quick.json and no page. `--report` writes the page anew from results.json. Exit code 1 when a
-figure that was asked for is missed, naming each. Whoever fails or hangs is a note; nothing stops the run.
+contenders is for development: it writes quick.json and no page; `--page FILE` writes it there. `--report` writes the page anew from
+results.json. Every figure that is missed is named, those of the table of speed (speed.py) with a profile. Exit code 1 when one that was
+asked for could not be measured. Whoever fails or hangs is a note; nothing stops the run.
 """
 
 import argparse
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from bench.contenders.entrants import EVERYBODY, OURS
-from bench.measures import approvals, calls, connect, growth, large, proxy, recovery, search, size, start, telemetry
+from bench.drivers import environment
+from bench.measures import (
+    approvals,
+    calls,
+    connect,
+    day,
+    growth,
+    large,
+    placed,
+    proxy,
+    recovery,
+    search,
+    size,
+    start,
+    telemetry,
+    turns,
+)
 from bench.parts import ROOT, Unavailable, node
 from bench.processes import Failed, adopt_orphans, end_strays, finished
 from bench.report.page import sentence, write
 from bench.results import Results, machine
 from bench.run import Run
-from bench.targets import verdicts
+from bench.speed import SPEED
+from bench.targets import judged, verdicts
 
 RESULTS = ROOT / "bench" / "results.json"
 QUICK = ROOT / "bench" / "quick.json"
+DOCS = ROOT / "docs"
 NODE_SECONDS = 10.0
+# Ten thousand calls that are watched.
+PROFILE_SECONDS = 120.0
 
 # Figures by the name they carry, and what measures them.
 MEASURES: dict[str, tuple[set[str], Callable[[Run], None]]] = {
     "calls": ({"calls", "throughput"}, calls.measure),
+    "placed": ({"placed"}, placed.measure),
     "start": ({"start"}, start.measure),
     "large": ({"large"}, large.measure),
     "memory": ({"memory"}, size.measure),
     "connect": ({"connect"}, connect.measure),
     "recovery": ({"recovery"}, recovery.measure),
     "gateway": ({"gateway"}, proxy.measure),
-    "growth": ({"growth"}, growth.measure),
+    "turns": ({"turns"}, turns.measure),
+    "growth": ({"growth", *growth.KEPT}, growth.measure),
+    "day": ({"day", "hours"}, day.measure),
     "approvals": ({"approvals"}, approvals.measure),
     "telemetry": ({"telemetry"}, telemetry.measure),
     "search": ({"search"}, search.measure),
@@ -49,21 +75,22 @@ def main() -> int:
     parser.add_argument("--who", default="", help=f"some of: {','.join(e.key for e in EVERYBODY)}, a proxy")
     parser.add_argument("--only", default="", help=f"some of: {','.join(MEASURES)}")
     parser.add_argument("--report", action="store_true", help="write the page from the results that are there")
+    parser.add_argument("--page", type=Path, help="write the page into this folder, also of a run for development")
     options = parser.parse_args()
     wanted = options.only.split(",") if options.only else list(MEASURES)
     if unknown := [name for name in wanted if name not in MEASURES]:
         parser.error(f"there is no measure {unknown[0]}; there are {', '.join(MEASURES)}")
     if options.report:
         results = Results.load(RESULTS)
-        write(results)
+        write(results, options.page or DOCS)
         return judge(results, {figure.measure for figure in results.figures})
     who = frozenset(options.who.split(",")) if options.who else frozenset()
     run = Run(Results(machine() | _node()), options.quick, options.rounds, who)
     measured = {name for key in wanted for name in MEASURES[key][0]}
     measure(run, wanted, measured)
-    if run.is_whole and not OWN_PAGE.issuperset(wanted):
-        write(run.results)
-    return judge(run.results, measured) if run.wants(OURS.key) else 0
+    if (options.page or run.is_whole) and not OWN_PAGE.issuperset(wanted):
+        write(run.results, options.page or DOCS)
+    return judge(run.results, measured, profiled) if run.wants(OURS.key) else 0
 
 
 def measure(run: Run, wanted: list[str], measured: set[str]) -> None:
@@ -99,16 +126,40 @@ def _node() -> dict[str, str]:
         return {}
 
 
-def judge(results: Results, measured: set[str]) -> int:
-    """Say how every figure came out, those that are missed on standard error; 1 when there is one."""
+def judge(results: Results, measured: set[str], profile: Callable[[str], str] | None = None) -> int:
+    """Say how every figure came out, those that are missed on standard error; 1 when one could not be measured.
+
+    Of the table of speed a figure that is missed has a profile beside it, if somebody makes one.
+    """
     found = verdicts(results, measured)
-    for verdict in found:
+    speed = judged(results, measured, SPEED)
+    profiles: dict[str, str] = {}
+    for verdict in (*found, *speed):
         if verdict.ok:
             print(f"bench: reached: {sentence(verdict)}")
-    missed = [verdict for verdict in found if not verdict.ok]
-    for verdict in missed:
-        print(f"bench: MISSED: {sentence(verdict)}", file=sys.stderr)
-    return 1 if missed else 0
+    for verdict in (*found, *speed):
+        if not verdict.ok:
+            print(f"bench: MISSED: {sentence(verdict)}", file=sys.stderr)
+        if not verdict.ok and verdict.reached is not None and profile is not None and (what := verdict.target.profile):
+            if what not in profiles:
+                profiles[what] = profile(what)
+                print(f"bench: profile of {what}:\n{profiles[what]}", file=sys.stderr)
+            else:
+                print(f"bench: its profile is that of {what} above", file=sys.stderr)
+    lost = [verdict for verdict in (*found, *speed) if verdict.reached is None]
+    for verdict in lost:
+        print(f"bench: NOT MEASURED: {verdict.target.title}", file=sys.stderr)
+    return 1 if lost else 0
+
+
+def profiled(what: str) -> str:
+    """Where the time of what was missed goes, or why nobody can say."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="bench-") as home:
+            command = [sys.executable, "-m", "bench.ours.profile", *what.split()]
+            return finished(command, environment(Path(home)), cwd=ROOT, patience=PROFILE_SECONDS).rstrip()
+    except (Failed, OSError) as error:
+        return f"it could not be made: {error}"
 
 
 if __name__ == "__main__":

@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 
-from bench.contenders.entrants import EVERYBODY, FLOOR, LANGCHAIN, OURS
+from bench.contenders.entrants import EVERYBODY, FAST_FLOOR, FLOOR, LANGCHAIN, OURS
 from bench.measures.connect import GOOD, LIST
+from bench.measures.placed import CASES as PLACED_CASES
 from bench.measures.recovery import PER_CALL
+from bench.placement import PLACES
 from bench.report.chart import Bar, bars
 from bench.report.words import factor, quantity
 from bench.results import Figure, Results
@@ -16,6 +18,28 @@ for entrant in EVERYBODY:
     if entrant == LANGCHAIN:
         TITLES[PER_CALL] = f"{entrant.title}, a session for each call"
 TITLES |= {"mcp-proxy": "mcp-proxy", "supergateway": "supergateway"}
+# What is said of servers, in the order of measures/placed.py.
+PLACED = dict(
+    zip(
+        PLACED_CASES,
+        (
+            "stdio",
+            "stdio, 2026-07-28",
+            "HTTP, JSON",
+            "HTTP, JSON, 2026-07-28",
+            "HTTP, events",
+            "server-everything, stdio",
+            "server-everything, HTTP",
+            "FastMCP 4 server, stdio",
+            "FastMCP 4 server, HTTP",
+            "TypeScript SDK 2 server, stdio",
+            "TypeScript SDK 2 server, HTTP",
+        ),
+        strict=True,
+    )
+)
+# A ratio that differs by more than this from one place to another depends on it.
+PLACE_MATTERS = 1.25
 # Where nothing was asked.
 NOTHING = "–"
 # What each calls to open a whole list of servers.
@@ -52,19 +76,22 @@ class Section:
     charts: tuple[Chart, ...] = ()
     # Cases are rows and there is one column, when only we are measured.
     alone: bool = False
+    # Cases are rows and whoever was measured has a column.
+    by_case: bool = False
 
 
 def _ratio(case: str, title: str) -> Column:
     return Column(case, title, ratio=True, both=True)
 
 
+BOTH = "the floor / the fast floor"
 P50 = "median time of one call after warming up, as a ratio to the plain client"
 SECTIONS = (
     Section(
         "Warm calls",
         ("calls",),
         "One call at a time, 100 digits there and back; over stdio also a JSON document of 1 KB and letters outside ASCII: p50, as a ratio "
-        "to the floor and absolutely. Everybody was warmed up until its own p50 no longer fell.",
+        f"to {BOTH}, and absolutely. Client and server are on one core. Everybody was warmed up until its own p50 no longer fell.",
         (
             _ratio("stdio", "stdio"),
             _ratio("stdio document", "stdio, a JSON document"),
@@ -91,13 +118,30 @@ SECTIONS = (
         ),
     ),
     Section(
+        "Warm calls, wherever client and server run",
+        ("placed",),
+        "One call at a time against echo servers of both eras and against real servers: p50, as a ratio to the fast floor in the same "
+        "round, then absolutely, with p99 and the processor time of the client for each call behind it. Client and server are on one "
+        "core, on one each, or where the system puts them. † marks a server of which OpenClaw's ratio to the fast floor differs by more "
+        "than a quarter from one place to another: such a figure depends on placement.",
+        tuple(
+            Column(f"{case}, {place}", f"{title}, {place}", ratio=True, both=True)
+            for case, title in PLACED.items()
+            for place in PLACES
+        ),
+        by_case=True,
+    ),
+    Section(
         "Many calls at once",
         ("throughput",),
-        "Calls a second one by one, with 64 in flight on one server, and with 16 on each of 20 servers; as a ratio to the floor and "
-        "absolutely: more is better.",
+        f"Calls a second one by one, with 64 in flight on one server, and with 16 on each of 20 servers; as a ratio to {BOTH}, and "
+        "absolutely: more is better. Other texts and the 2026-07-28 era have been asked of the fastest alone.",
         (
             _ratio("stdio x1", "stdio, 1"),
             _ratio("stdio x64", "stdio, 64"),
+            _ratio("stdio document x64", "stdio, a JSON document, 64"),
+            _ratio("stdio letters x64", "stdio, other letters, 64"),
+            _ratio("stdio-2026 x64", "stdio, 2026-07-28, 64"),
             _ratio("json x1", "HTTP, JSON, 1"),
             _ratio("json x64", "HTTP, JSON, 64"),
             _ratio("events x1", "HTTP, events, 1"),
@@ -118,10 +162,12 @@ SECTIONS = (
     Section(
         "Processor time of the client, for each call",
         ("calls", "throughput"),
-        "What every call takes from whatever else the program does. One call at a time, and many at once.",
+        f"What every call takes from whatever else the program does, as a ratio to {BOTH}, and absolutely: it survives a busy machine. One "
+        "call at a time, and many at once.",
         (
             _ratio("stdio cpu", "stdio, 1"),
             _ratio("stdio x64 cpu", "stdio, 64"),
+            _ratio("stdio-2026 x64 cpu", "stdio, 2026-07-28, 64"),
             _ratio("json cpu", "HTTP, JSON, 1"),
             _ratio("json x64 cpu", "HTTP, JSON, 64"),
             _ratio("events cpu", "HTTP, events, 1"),
@@ -149,7 +195,7 @@ SECTIONS = (
     Section(
         "Large results",
         ("large",),
-        "One result of 1, 10 and 50 MB: seconds as a ratio to the floor and absolutely. OpenClaw also writes the whole text to a file "
+        f"One result of 1, 10 and 50 MB: seconds as a ratio to {BOTH}, and absolutely. OpenClaw also writes the whole text to a file "
         "and gives the model a part of it. Who takes more than four seconds has one round.",
         tuple(
             _ratio(f"{case} {size} MB", f"{case}, {size} MB") for case in ("stdio", "events") for size in (1, 10, 50)
@@ -270,12 +316,79 @@ SECTIONS = (
         ),
     ),
     Section(
-        "Growth",
-        ("growth",),
-        "OpenClaw alone: until all tools are known for the first time, to list them for a turn, one call to one of them (p50, on one "
-        "core as for warm calls), memory with the guardian's. Medians of 3 fresh processes.",
-        (Column("known", "all known"), Column("listed", "listed"), Column("call", "a call"), Column("rss", "memory")),
+        "Growth: a turn in a long session",
+        ("turns",),
+        "OpenClaw alone: one more turn, without the model, in a session of so many messages; the median of 60 turns of each, in rounds. A "
+        "session is shortened when it no longer fits the model's window, so the model sees the messages of the last column.",
+        (Column("wall", "a turn"), Column("cpu", "of it, processor time"), Column("seen", "messages the model sees")),
+        (Chart("wall", "One more turn, by the messages of its session", "median time without the model", ratio=False),),
+        alone=True,
+    ),
+    Section(
+        "Growth: sessions",
+        ("sessions",),
+        "OpenClaw alone: a page of 50 sessions, the last used first, as `sessions list` and the gateway's page ask for it; and a search "
+        "for a word in all titles, which goes through them all, beside turns.",
+        (Column("page", "a page"), Column("search", "a search")),
+        (Chart("page", "A page of sessions, by how many there are", "median time", ratio=False),),
+        alone=True,
+    ),
+    Section(
+        "Growth: the audit trail",
+        ("audit",),
+        "OpenClaw alone: the last 20 records, and a search, which ends after 100 MB. We keep 60 MB; this trail is real for its last 200 MB, "
+        "and what comes before takes no room on the disk.",
+        (Column("last", "the last 20 records"), Column("search", "a search")),
+        (Chart("last", "The last records of the audit trail, by its size", "median time", ratio=False),),
+        alone=True,
+    ),
+    Section(
+        "Growth: a config that changes",
+        ("reconcile",),
+        "OpenClaw alone: one of so many servers changes in the config. Reading the file is linear in its length; so is taking it over.",
+        (Column("read", "read"), Column("change", "taken over")),
+        (Chart("change", "A change of one server, by how many there are", "median time", ratio=False),),
+        alone=True,
+    ),
+    Section(
+        "Growth: a day of turns",
+        ("day",),
+        "OpenClaw alone: a gateway that takes the turns of 24 hours as fast as they go, over HTTP, with a tool called in each. How much "
+        "memory an hour of them adds, after the first six: the median, and from which to which it may be (95 in 100).",
         (
+            Column("slope", "added in an hour"),
+            Column("slope least", "at least"),
+            Column("slope most", "at most"),
+            Column("begin", "memory after 6 hours"),
+            Column("end", "after 24"),
+            Column("turns", "turns"),
+            Column("turn", "each takes"),
+        ),
+    ),
+    Section(
+        "Growth: memory by the hour",
+        ("hours",),
+        "Of the same gateway.",
+        (Column("memory", "memory"),),
+        (Chart("memory", "Memory of a gateway over a day of turns", "resident memory after each hour", ratio=False),),
+        alone=True,
+    ),
+    Section(
+        "Growth: servers and tools",
+        ("growth",),
+        "OpenClaw alone: until all tools are known for the first time, to list them, the first turn of an agent with all of them (its "
+        "first request to a model) and the next one, without the model, one call to one of them (p50, on one core as for warm calls), "
+        "memory with the guardian's. Medians of 3 fresh processes.",
+        (
+            Column("known", "all known"),
+            Column("listed", "listed"),
+            Column("first", "the first turn"),
+            Column("next", "the next"),
+            Column("call", "a call"),
+            Column("rss", "memory"),
+        ),
+        (
+            Chart("next", "One more turn, by the tools there are", "time without the model", ratio=False),
             Chart("call", "One call, by how much there is beside it", "median time of one call", ratio=False),
             Chart("rss", "Memory, by servers and tools", "resident memory of OpenClaw", ratio=False),
         ),
@@ -288,6 +401,8 @@ def table(results: Results, section: Section) -> list[str]:
     """The lines of a table; none when nothing of it was measured."""
     if section.alone:
         return _growth(results, section)
+    if section.by_case:
+        return _by_case(results, section)
     cases = {column.case for column in section.columns}
     cases |= {f"{column.case} usable" for column in section.columns if column.servers}
     held = {f.who for measure in section.measures for f in results.of(measure) if f.case in cases}
@@ -327,7 +442,44 @@ def _cell(figure: Figure, column: Column) -> str:
     value = quantity(figure.value, figure.unit)
     if not column.ratio or figure.ratio is None:
         return value
-    return f"{factor(figure.ratio)} ({value})" if column.both else factor(figure.ratio)
+    fast = "" if figure.fast is None else f" / {factor(figure.fast)}"
+    return f"{factor(figure.ratio)}{fast} ({value})" if column.both else factor(figure.ratio)
+
+
+def _by_case(results: Results, section: Section) -> list[str]:
+    """A row for each case, a column for whoever was measured."""
+    people = [who for who in TITLES if any(_find(results, section, c.case, who) for c in section.columns)]
+    if not people:
+        return []
+    head = ["", *(TITLES[who] for who in people)]
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    for column in section.columns:
+        found = {who: _find(results, section, column.case, who) for who in people}
+        if any(found.values()):
+            cells = [_with_tail(results, section, column.case, who, figure) for who, figure in found.items()]
+            server = column.case.rpartition(", ")[0]
+            mark = " †" if depends_on_place(results, section, server) else ""
+            lines.append("| " + " | ".join([column.title + mark, *cells]) + " |")
+    return lines
+
+
+def _with_tail(results: Results, section: Section, case: str, who: str, figure: Figure | None) -> str:
+    """p50 first, with its ratio to the fast floor; then p99 and processor time."""
+    if figure is None:
+        return _gap(results, section, case, who)
+    p99, cpu = (_find(results, section, f"{case} {field}", who) for field in ("p99", "cpu"))
+    ratio = "" if figure.fast is None else f"{factor(figure.fast)}: "
+    tail = "".join(
+        f", {name} {quantity(one.value, one.unit)}" for name, one in (("p99", p99), ("cpu", cpu)) if one is not None
+    )
+    return f"{ratio}{quantity(figure.value, figure.unit)}{tail}"
+
+
+def depends_on_place(results: Results, section: Section, server: str) -> bool:
+    """Whether our ratio to the fast floor is another from one place to another."""
+    figures = [_find(results, section, f"{server}, {place}", OURS.key) for place in PLACES]
+    found = [figure.fast for figure in figures if figure is not None and figure.fast]
+    return bool(found) and max(found) > PLACE_MATTERS * min(found)
 
 
 def _gap(results: Results, section: Section, case: str, who: str) -> str:
@@ -361,7 +513,9 @@ def _plain(text: str) -> str:
 
 def _growth(results: Results, section: Section) -> list[str]:
     figures = results.of(section.measures[0])
-    cases = list(dict.fromkeys(figure.case.rpartition(" ")[0] for figure in figures))
+    fields = {column.case for column in section.columns}
+    split = [figure.case.rpartition(" ") for figure in figures]
+    cases = list(dict.fromkeys(case for case, _, field in split if field in fields))
     if not cases:
         return []
     head = ["", *(column.title for column in section.columns)]
@@ -400,6 +554,6 @@ def _people(results: Results, section: Section, chart: Chart) -> list[Bar]:
         value = None if figure is None else figure.ratio if chart.ratio else figure.value
         shown = _content(results, section, column, who)
         if shown != NOTHING:
-            kind = {OURS.key: "ours", FLOOR.key: "floor"}.get(who, "other")
+            kind = {OURS.key: "ours", FLOOR.key: "floor", FAST_FLOOR.key: "floor"}.get(who, "other")
             rows.append(Bar(title, value if value and value > 0 else None, shown, kind))
     return rows

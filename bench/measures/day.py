@@ -1,0 +1,96 @@
+"""A day of turns in a gateway, as fast as they go: whether its memory grows.
+
+A real gateway with a server and a model (the offline one) is told something over HTTP as often as a busy person would in 24 hours: each
+hour some conversations are begun and some go on, and a tool is called in each turn. Memory is read after every simulated hour. The slope
+is the median of what single hours added, after the first hours, in which caches fill; its error is the interval that holds the true median
+in 95 of 100 such days.
+"""
+
+import json
+import tempfile
+import time
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from bench.contenders.entrants import OURS
+from bench.drivers import memory, stdio_server
+from bench.gateway import Gateway, running_gateway, write_config
+from bench.measures.approvals import interval
+from bench.processes import Failed
+from bench.results import Figure, middle
+from bench.run import Run
+
+HOURS = 24
+# Turns of one hour: one in each half minute; a quick day has fewer.
+TURNS, QUICK_TURNS = 120, 20
+# Of an hour's turns, those that begin a conversation.
+BEGUN = 12
+# Hours in which caches fill: they do not count.
+FILLING = 6
+# For one turn.
+PATIENCE = 30.0
+# The longest a day may take before the rest of it is left out.
+MOST_SECONDS = 240.0
+
+
+def measure(run: Run) -> None:
+    if not run.wants(OURS.key):
+        return
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+        write_config(Path(folder), {"echo": stdio_server()})
+        run.say("day: starting a gateway")
+        try:
+            with running_gateway(Path(folder)) as gateway:
+                _day(run, gateway)
+        except (Failed, OSError, HTTPException) as error:
+            run.failed("day", OURS.key, error)
+
+
+def _day(run: Run, gateway: Gateway) -> None:
+    turns = QUICK_TURNS if run.quick else TURNS
+    client = _Client(gateway)
+    held = []
+    begun = time.monotonic()
+    for hour in range(HOURS):
+        run.say(f"day: hour {hour + 1}")
+        for number in range(turns):
+            # Most go on with a conversation of this hour; one runs through the day.
+            session = "day" if not number % 3 else f"hour-{hour}-{number % BEGUN}"
+            client.say(session, f"echo {hour:02d}:{number:03d} what is next on my list?")
+        held.append(float(memory(gateway.pid)))
+        if time.monotonic() - begun > MOST_SECONDS:
+            raise Failed(f"{hour + 1} hours of turns took more than {MOST_SECONDS:.0f} s")
+    took = time.monotonic() - begun
+    grown = [later - earlier for earlier, later in zip(held[FILLING:], held[FILLING + 1 :], strict=False)]
+    least, most = interval(grown)
+    figures = {
+        "slope": middle(grown),
+        "slope least": least,
+        "slope most": most,
+        "begin": held[FILLING],
+        "end": held[-1],
+    }
+    for case, value in figures.items():
+        run.results.add(Figure("day", case, OURS.key, value, "bytes"))
+    run.results.add(Figure("day", "turns", OURS.key, float(HOURS * turns), "count"))
+    run.results.add(Figure("day", "turn", OURS.key, took / (HOURS * turns), "seconds"))
+    for hour, bytes_held in enumerate(held, 1):
+        run.results.add(Figure("hours", f"hour {hour} memory", OURS.key, bytes_held, "bytes"))
+
+
+class _Client:
+    def __init__(self, gateway: Gateway) -> None:
+        place = urlsplit(gateway.url)
+        self._connection = HTTPConnection(place.hostname or "", place.port, timeout=PATIENCE)
+        self._headers = {"Authorization": f"Bearer {gateway.token}", "Content-Type": "application/json"}
+
+    def say(self, session: str, text: str) -> None:
+        """Raises Failed when there is no answer."""
+        body = {"model": "openclaw", "messages": [{"role": "user", "content": text}]}
+        headers = self._headers | {"X-OpenClaw-Session-Key": session}
+        self._connection.request("POST", "/v1/chat/completions", json.dumps(body), headers)
+        answer = self._connection.getresponse()
+        said = answer.read()
+        if answer.status != 200:
+            raise Failed(f"the gateway answered {answer.status}: {said[:200]!r}")
