@@ -29,10 +29,10 @@ as its program runs: on uvloop, with garbage collected as seldom as `openclaw` h
 asyncio's own loop, which is what their documentation shows. Every alternative has an environment of its own.
 Ratios are to a floor in the same round; absolute values belong to this machine. Everybody takes short turns (A B C A B C …) and what
 is shown is the median over the rounds, so that what disturbs the machine disturbs all alike. Where one call is made at a time, client
-and server are on one processor core, as they take turns anyway, unless a table says otherwise; where many are, each has a core of its own; whole programs run as the
-system likes. Each alternative is used as its own documentation shows, in its fastest way that keeps connections open. Before its first
-round everybody is warmed up, alone, until its turns no longer get faster (tens of thousands of calls). Everybody has as many rounds as
-OpenClaw unless a section says otherwise. Figures are judged before they are rounded, and what is missed stays on this page.
+and server are on one processor core, as they take turns anyway, unless a table says otherwise; where many are, each has a core of its
+own; whole programs run as the system likes. Each alternative is used as its own documentation shows, in its fastest way that keeps
+connections open. Before its first round everybody is warmed up, alone, until its turns no longer get faster (tens of thousands of
+calls). Everybody has as many rounds as OpenClaw unless a section says otherwise. Figures are judged before they are rounded.
 """
 
 

@@ -336,8 +336,8 @@ SECTIONS = (
     Section(
         "Growth: the audit trail",
         ("audit",),
-        "OpenClaw alone: the last 20 records, and a search, which ends after 100 MB. We keep 60 MB; this trail is real for its last 200 MB, "
-        "and what comes before takes no room on the disk.",
+        "OpenClaw alone: the last 20 records, and a search, which ends after 100 MB. We keep 60 MB; this trail is real for its last 200 "
+        "MB, and what comes before takes no room on the disk (a sparse file).",
         (Column("last", "the last 20 records"), Column("search", "a search")),
         (Chart("last", "The last records of the audit trail, by its size", "median time", ratio=False),),
         alone=True,

@@ -10,6 +10,7 @@ from bench.report.page import render, write
 from bench.report.sections import SECTIONS
 from bench.report.words import duration, factor
 from bench.results import Figure, Note, Results, Unit
+from bench.speed import SPEED
 from bench.targets import AGAINST_TS_SDK, HELD_BY_TESTS, TARGETS
 
 SAMPLE = Path(__file__).parent / "sample_results.json"
@@ -26,7 +27,7 @@ MACHINE = {
 def complete() -> Results:
     """Results in which every row is just reached, and one alternative is ten times as slow."""
     results = Results(MACHINE)
-    for target in TARGETS:
+    for target in (*TARGETS, *SPEED):
         unit: Unit = "calls/s" if target.measure == "throughput" else target.unit
         ratio = target.limit if target.of == "ratio" else None
         value = target.limit if target.of == "value" else 1.0
@@ -37,7 +38,48 @@ def complete() -> Results:
 
 
 def test_a_run_that_reaches_everything_says_so() -> None:
-    assert "All of these are reached." in render(complete())["benchmarks.md"]
+    assert render(complete())["benchmarks.md"].count("All of these are reached.") == 2
+
+
+def test_each_line_of_the_table_of_speed_stands_on_the_page() -> None:
+    results = complete()
+    missed = next(target for target in SPEED if target.title == "stdio, one call, echo, two cores")
+    results.figures = [
+        figure for figure in results.figures if (figure.measure, figure.case) != (missed.measure, missed.case)
+    ]
+    results.add(Figure(missed.measure, missed.case, "ours", 1.0, "seconds", 1.234))
+    rows = section(render(results)["benchmarks.md"], "Beside the fastest")
+    assert rows[0] == f"**1 of {len(SPEED)} are missed.**"
+    assert "| stdio, one call, echo, two cores | ≤ 1x the TypeScript SDK | 1.23x | **no** |" in rows
+    assert len(rows) == 3 + len(SPEED)
+
+
+def test_both_floors_are_named_and_a_figure_has_its_ratio_to_each() -> None:
+    results = complete()
+    results.add(Figure("large", "stdio 10 MB", "floor", 2.0, "seconds", 1.0, fast=2.5))
+    results.add(Figure("large", "stdio 10 MB", "fast-floor", 0.8, "seconds", 0.4, fast=1.0))
+    page = render(results)["benchmarks.md"]
+    assert "| plain client: asyncio, json (the floor) | 1.0x / 2.5x (2.0 s) |" in page
+    assert "| plain client: uvloop, msgspec (the fast floor) | 0.40x / 1.0x (800 ms) |" in page
+
+
+def test_a_figure_that_depends_on_placement_is_marked() -> None:
+    results = Results(MACHINE)
+    for server, ratios in {"stdio": (2.0, 2.4, 2.2), "json": (2.0, 3.0, 2.2)}.items():
+        for place, ratio in zip(("one core", "two cores", "free"), ratios, strict=True):
+            label = f"{server}, {place}"
+            results.add(Figure("placed", label, "ours", 50e-6, "seconds", 1.0, fast=ratio))
+            results.add(Figure("placed", f"{label} p99", "ours", 90e-6, "seconds", 1.0))
+            results.add(Figure("placed", f"{label} cpu", "ours", 40e-6, "seconds", 1.0))
+    rows = section(render(results)["benchmarks.md"], "Warm calls, wherever client and server run")[3:]
+    assert rows == [
+        "| stdio, one core | 2.0x: 50 µs, p99 90 µs, cpu 40 µs |",
+        "| stdio, two cores | 2.4x: 50 µs, p99 90 µs, cpu 40 µs |",
+        "| stdio, free | 2.2x: 50 µs, p99 90 µs, cpu 40 µs |",
+        "| HTTP, JSON, one core † | 2.0x: 50 µs, p99 90 µs, cpu 40 µs |",
+        "| HTTP, JSON, two cores † | 3.0x: 50 µs, p99 90 µs, cpu 40 µs |",
+        "| HTTP, JSON, free † | 2.2x: 50 µs, p99 90 µs, cpu 40 µs |",
+    ]
 
 
 def test_a_missed_figure_is_named_in_bold() -> None:
@@ -65,10 +107,11 @@ def test_a_section_holds_its_table_who_failed_or_was_skipped_and_its_charts() ->
     page = render(Results.load(SAMPLE))["benchmarks.md"]
     assert section(page, "Warm calls") == [
         "One call at a time, 100 digits there and back; over stdio also a JSON document of 1 KB and letters outside ASCII: p50, as a "
-        "ratio to the floor and absolutely. Everybody was warmed up until its own p50 no longer fell.",
+        "ratio to the floor / the fast floor, and absolutely. Client and server are on one core. Everybody was warmed up until its own "
+        "p50 no longer fell.",
         "|  | stdio | HTTP, JSON |",
         "|---|---|---|",
-        "| plain client (the floor) | 1.0x (50 µs) | 1.0x (100 µs) |",
+        "| plain client: asyncio, json (the floor) | 1.0x (50 µs) | 1.0x (100 µs) |",
         "| **OpenClaw** | 0.90x (45 µs) | 2.6x (260 µs) |",
         "| TypeScript SDK | 1.2x (60 µs) | – |",
         "| mcp-use | skipped | skipped |",
@@ -125,11 +168,11 @@ def test_a_reason_is_told_once() -> None:
 
 def test_growth_has_a_row_for_each_case_and_a_bar_for_each() -> None:
     files = render(Results.load(SAMPLE))
-    assert section(files["benchmarks.md"], "Growth")[1:5] == [
-        "|  | all known | listed | a call | memory |",
-        "|---|---|---|---|---|",
-        "| 100 tools | – | – | 50 µs | 40 MB |",
-        "| 1,000 tools | – | – | 50 µs | 50 MB |",
+    assert section(files["benchmarks.md"], "Growth: servers and tools")[1:5] == [
+        "|  | all known | listed | the first turn | the next | a call | memory |",
+        "|---|---|---|---|---|---|---|",
+        "| 100 tools | – | – | – | – | 50 µs | 40 MB |",
+        "| 1,000 tools | – | – | – | – | 50 µs | 50 MB |",
     ]
     assert texts(files["benchmarks/growth-rss.svg"])[2:] == ["100 tools", "40 MB", "1,000 tools", "50 MB"]
 

@@ -1,7 +1,7 @@
 """Everybody takes turns, and ratios are taken within a round."""
 
 from bench.results import Figure, Results
-from bench.rounds import MOST_TIMES, Warmth, add_figures, ratios, take_turns
+from bench.rounds import MOST_TIMES, Warmth, add_against, add_figures, ratios, take_turns
 
 
 def nobody_fails(who: str, error: Exception) -> None:
@@ -72,4 +72,16 @@ def test_figures_hold_the_median_its_ratio_and_the_range() -> None:
     assert results.figures == [
         Figure("calls", "stdio", "floor", 1.0, "seconds", 1.0, 1.0, 10.0),
         Figure("calls", "stdio", "ours", 3.0, "seconds", 2.0, 2.0, 20.0),
+    ]
+
+
+def test_figures_hold_the_ratio_to_the_fast_floor_too_and_ours_one_to_each_of_the_others() -> None:
+    results = Results({})
+    taken = {"fast-floor": [1.0, 10.0], "ours": [3.0, 30.0], "ts-sdk": [2.0, 20.0]}
+    add_figures(results, "calls", "stdio", "seconds", {who: taken[who] for who in ("fast-floor", "ours")})
+    add_against(results, "calls", "stdio", "seconds", taken, {"ts-sdk": "the TypeScript SDK", "absent": "nobody"})
+    assert results.figures == [
+        Figure("calls", "stdio", "fast-floor", 5.5, "seconds", None, 1.0, 10.0, 1.0),
+        Figure("calls", "stdio", "ours", 16.5, "seconds", None, 3.0, 30.0, 3.0),
+        Figure("calls", "stdio / the TypeScript SDK", "ours", 16.5, "seconds", 1.5),
     ]

@@ -24,7 +24,7 @@ def test_who_is_absent_broken_or_hanging_is_a_note_and_the_others_are_measured(
 ) -> None:
     run = Run(Results({}), everybody=(ABSENT, BROKEN, HANGING, FLOOR))
     run.prepare()
-    with run.opened("calls", {"stdio": stdio_server(place="beside")}) as drivers:
+    with run.opened("calls", {"stdio": stdio_server(place="one core")}) as drivers:
         made = {who: driver.calls("stdio", count=3, seconds=60.0)["calls"] for who, driver in drivers.items()}
     assert made == {"floor": 3}
     assert run.results.notes == [
@@ -46,7 +46,7 @@ def test_who_is_absent_broken_or_hanging_is_a_note_and_the_others_are_measured(
     ("run", "is_whole", "keys"),
     [
         (Run(Results({})), True, {"floor", "ours", "ts-sdk", "python-sdk", "mcp-use"}),
-        (Run(Results({}), quick=True), False, {"floor", "ours", "ts-sdk", "python-sdk"}),
+        (Run(Results({}), quick=True), False, {"floor", "ours", "ts-sdk"}),
         (Run(Results({}), fixed_rounds=1), False, {"floor", "ours", "ts-sdk", "python-sdk", "mcp-use"}),
         (Run(Results({}), who=frozenset({"mcp-use"})), False, {"mcp-use"}),
     ],

@@ -4,6 +4,7 @@ import pytest
 from bench.__main__ import judge
 from bench.report.page import sentence
 from bench.results import Figure, Results
+from bench.speed import SPEED
 from bench.targets import AGAINST_TS_SDK, MB, TARGETS, Target, Verdict, verdicts
 
 RATIO = next(target for target in TARGETS if (target.measure, target.case) == ("calls", "json"))
@@ -101,7 +102,9 @@ def test_a_figure_that_was_not_measured_is_said_to_be_missing() -> None:
     assert sentence(Verdict(TARGETS[0], None, ok=False)) == "warm call, stdio, p50: not measured, must be ≤ 1x"
 
 
-def test_a_run_with_a_missed_figure_ends_with_one_and_names_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_with_a_missed_figure_names_it_and_only_one_that_was_not_measured_fails(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     results = Results(
         {},
         figures=[
@@ -112,5 +115,27 @@ def test_a_run_with_a_missed_figure_ends_with_one_and_names_it(capsys: pytest.Ca
     )
     assert (judge(results, {"large"}), capsys.readouterr().err) == (0, "")
     results.figures[0] = Figure("large", "stdio 10 MB", "ours", 1.0, "seconds", 1.6)
+    assert judge(results, {"large"}) == 0
+    missed = "bench: MISSED: 10 MB result, stdio: 1.60x of the floor, must be ≤ 1.5x\n"
+    assert capsys.readouterr().err == missed
+    del results.figures[1]
     assert judge(results, {"large"}) == 1
-    assert capsys.readouterr().err == "bench: MISSED: 10 MB result, stdio: 1.60x of the floor, must be ≤ 1.5x\n"
+    assert "bench: NOT MEASURED: 50 MB result, stdio\n" in capsys.readouterr().err
+
+
+def test_a_missed_line_of_the_table_of_speed_has_its_profile_beside_it_once(capsys: pytest.CaptureFixture[str]) -> None:
+    turn, *rest = [target for target in SPEED if target.measure in {"turns", "placed"}][::-1]
+    figures = [Figure(one.measure, one.case, "ours", 1.0, "seconds", one.limit) for one in rest]
+    results = Results({}, figures=[*figures, Figure(turn.measure, turn.case, "ours", 1.0, "seconds", 9.0)])
+    asked: list[str] = []
+
+    def profile(what: str) -> str:
+        asked.append(what)
+        return "ncalls tottime"
+
+    assert judge(results, {"turns", "placed"}, profile) == 0
+    assert asked == ["turn"]
+    assert capsys.readouterr().err == (
+        "bench: MISSED: a turn in a session of 100,000 messages: 9.00x of one in a session of 10, without the model, must be ≤ 1.5x\n"
+        "bench: profile of turn:\nncalls tottime\n"
+    )
