@@ -204,7 +204,11 @@ def guarded(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
 
     A text is framed by who knows where it came from; this is for what is left, words of ours that quote somebody else's.
     """
-    return tuple(_guarded(block) if isinstance(block, Text) else block for block in blocks)
+    for block in blocks:
+        if isinstance(block, Text) and _guarded(block) is not block:
+            return tuple(_guarded(one) if isinstance(one, Text) else one for one in blocks)
+    # As nearly always: the very same, so that nobody has to compare.
+    return blocks
 
 
 def _guarded(block: Text) -> Text:
