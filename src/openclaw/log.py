@@ -276,7 +276,13 @@ def open_log(file: Path) -> TextIO:
 
 def iso_time(moment: float) -> str:
     """A moment (seconds since 1970) as log lines, records and events show it."""
-    second, rest = divmod(int(moment * 1000), 1000)
+    return _millisecond(int(moment * 1000))
+
+
+@lru_cache(maxsize=8)
+def _millisecond(millisecond: int) -> str:
+    """Records are made many at a time, and many of them are of the same moment."""
+    second, rest = divmod(millisecond, 1000)
     return f"{_second(second)}.{rest:03d}Z"
 
 

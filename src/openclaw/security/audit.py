@@ -67,8 +67,7 @@ def shape(value: Any, *, depth: int = 0) -> Any:
     return members
 
 
-# So many wordings are remembered, none longer than this: calls are much alike. The two records of a call take about 8 µs of processor time
-# with it and 13 to 19 µs without (best of 60 batches of 100 calls, on a busy machine of two cores).
+# So many wordings are remembered, none longer than this: calls are much alike.
 _MOST_WORDINGS = 1_024
 _LONGEST_WORDING = 1_024
 
@@ -92,6 +91,12 @@ class AuditEntry(msgspec.Struct, eq=False):
     # When it was asked for and when it ended.
     asked_at: float = 0.0
     ended_at: float = 0.0
+    # What both records say, once one of them was written; and what was known then.
+    wording: "_Wording | None" = None
+    searched_for: object = None
+
+    def worded(self, wording: "_Wording", searched_for: object) -> None:
+        self.wording, self.searched_for = wording, searched_for
 
     def decided(self, decision: Decision, now: float) -> None:
         self.decision, self.asked_at = decision, now
@@ -108,6 +113,9 @@ class _Wording(msgspec.Struct, frozen=True):
     decision: str
     is_clean: bool
 
+
+# A call of a tool that does not exist is never decided about.
+_UNDECIDED = Decision(False, "")
 
 # What is written next: a record of a call, or one of something else as it stands.
 _Note = tuple[_Event, AuditEntry] | dict[str, Any]
@@ -212,19 +220,24 @@ class AuditLog:
             self._searched_for = known_forms()
             self._wordings.clear()
         # Each is another one, which is not worth keeping, and together they take one search.
-        ids = "\n".join([note[1].call.id for note in notes if isinstance(note, tuple)])
+        ids = "".join([f"{note[1].call.id} " for note in notes if type(note) is tuple])
         are_ids_clean = redact(ids) == ids
-        # Mostly both records of a call are here.
-        known: dict[int, _Wording] = {}
+        # Then they are written as they stand; so nearly all are.
+        are_ids_plain = ids.isascii() and ids.isprintable() and '"' not in ids and "\\" not in ids
         lines: list[str] = []
         for note in notes:
             try:
-                if isinstance(note, dict):
+                if type(note) is not tuple:
                     lines.append(_json_line(_masked(note)))
                     continue
                 event, entry = note
-                wording = known.get(id(entry)) or known.setdefault(id(entry), self._worded(entry))
-                line = _line(event, entry, wording)
+                wording = entry.wording
+                if wording is None or entry.searched_for is not self._searched_for:
+                    wording = self._worded(entry)
+                    entry.worded(wording, self._searched_for)
+                id = entry.call.id
+                call = f'"{id}"' if are_ids_plain and len(id) <= _LONGEST_TEXT else _text(id)
+                line = _line(event, entry, call, wording)
                 is_clean = wording.is_clean and are_ids_clean
                 lines.append(line if is_clean else _json_line(_masked(msgspec.json.decode(line))))
             except Exception as error:
@@ -237,13 +250,17 @@ class AuditLog:
         if not _PLAIN.issuperset(kinds):
             # What is nested has a shape of its own.
             return _wording(entry)
-        tool, decision, invocation = entry.tool, entry.decision, entry.invocation
+        tool, decision, conversation = entry.tool, entry.decision or _UNDECIDED, entry.invocation.conversation
         alike = (
-            invocation.agent,
-            invocation.session,
-            None if tool is None else (tool.kind, tool.origin),
+            conversation.agent,
+            conversation.session,
+            conversation.surface,
+            "" if tool is None else tool.kind,
+            "" if tool is None else tool.origin,
             entry.call.name,
-            None if decision is None else (decision.allowed, decision.rule, decision.where),
+            decision.allowed,
+            decision.rule,
+            decision.where,
             *arguments,
             *kinds,
         )
@@ -335,8 +352,7 @@ def _wording(entry: AuditEntry) -> _Wording:
         "arguments": shape(entry.call.arguments),
         **({"by": PANEL} if entry.invocation.conversation.surface == PANEL else {}),
     }
-    # A call of a tool that does not exist is never decided about.
-    decision = entry.decision or Decision(False, "")
+    decision = entry.decision or _UNDECIDED
     said = {"allowed": decision.allowed, "rule": decision.rule, "where": decision.where}
     # Searched is all that we did not choose ourselves, but for the id of the call.
     searched = f"{to_json(facts).decode()}\n{decision.rule}\n{decision.where}"
@@ -347,14 +363,19 @@ def _members(value: dict[str, Any]) -> str:
     return to_json(value).decode()[1:-1]
 
 
-def _line(event: _Event, entry: AuditEntry, wording: _Wording) -> str:
-    call = to_json(one_line(entry.call.id, _LONGEST_TEXT)).decode()
+def _line(event: _Event, entry: AuditEntry, call: str, wording: _Wording) -> str:
+    """`call` is its id as JSON."""
     if event == "request":
-        time, rest = entry.asked_at, wording.decision
-    else:
-        size = "" if entry.result_bytes is None else f',"resultBytes":{entry.result_bytes}'
-        time, rest = entry.ended_at, f'"outcome":"{entry.outcome}","durationMs":{entry.seconds * 1000:.3f}{size}'
-    return f'{{"time":"{iso_time(time)}","event":"{event}","call":{call},{wording.facts},{rest}}}\n'
+        return f'{{"time":"{iso_time(entry.asked_at)}","event":"request","call":{call},{wording.facts},{wording.decision}}}\n'
+    size = "" if entry.result_bytes is None else f',"resultBytes":{entry.result_bytes}'
+    return (
+        f'{{"time":"{iso_time(entry.ended_at)}","event":"outcome","call":{call},{wording.facts},'
+        f'"outcome":"{entry.outcome}","durationMs":{entry.seconds * 1000:.3f}{size}}}\n'
+    )
+
+
+def _text(id: str) -> str:
+    return to_json(one_line(id, _LONGEST_TEXT)).decode()
 
 
 def _json_line(record: dict[str, Any]) -> str:
