@@ -17,7 +17,7 @@ import msgspec
 from openclaw.content import PICTURES, Block, File, Image, Text, to_json
 from openclaw.errors import MediaError, ProtocolError, StoreError
 from openclaw.mcp.cache import identity
-from openclaw.mcp.tools.definition import Details, is_null, schema_of
+from openclaw.mcp.tools.definition import NOTHING, Details, is_null, schema_of
 from openclaw.mcp.tools.output import is_large
 from openclaw.mcp.tools.pins import digest, pin_of
 from openclaw.mcp.tools.registry import ToolEntry
@@ -141,6 +141,9 @@ def result_of(call: Result, server: str, tool: str, media: MediaStore | None) ->
     """What a model sees of an answer. `details` say where it came from."""
     if call.fault:
         return _failed(call, server, tool)
+    if (text := _only_text(call)) is not None:
+        framed = frame(text, source="mcp_server", sender=server, suspect=partial(_suspect, server, tool))
+        return ToolResult((Text(framed),), details={"externalContent": external(server, tool)}, source=f"mcp:{server}")
     answer = _Answer(server, tool, media)
     for item in call.content:
         if item.type == "text":
@@ -162,8 +165,20 @@ def result_of(call: Result, server: str, tool: str, media: MediaStore | None) ->
     if answer.whole:
         details["wholeText"] = answer.whole
     if not call.is_error:
-        return ToolResult(blocks, details=details)
+        return ToolResult(blocks, details=details, source=f"mcp:{server}")
     return ToolResult((Text(_error_head(server, tool)), *blocks), is_error=True, details={"error": True, **details})
+
+
+def _only_text(call: Result) -> str | None:
+    """All there is to an answer that is one text in one block and went well, as nearly all are: it needs nothing put together."""
+    if call.is_error or call.note or len(call.content) != 1 or call.structured_content is not NOTHING:
+        return None
+    item = call.content[0]
+    return item.text if item.type == "text" and item.text and len(item.text) <= MAX_TEXT else None
+
+
+def _suspect(server: str, tool: str, found: tuple[str, ...]) -> None:
+    _log.warning("MCP server '%s' tool '%s' returned suspicious patterns: %s", server, tool, ", ".join(found))
 
 
 def _text_of(structure: memoryview) -> str:
@@ -212,13 +227,8 @@ class _Answer(msgspec.Struct, eq=False):
             return (Text(frame("(The tool returned nothing.)", source="mcp_server", sender=self.server)),)
         if len(text) > MAX_TEXT:
             text = self._cut(text)
-        framed = frame(text, source="mcp_server", sender=self.server, suspect=self._suspect)
+        framed = frame(text, source="mcp_server", sender=self.server, suspect=partial(_suspect, self.server, self.tool))
         return (Text(framed), *self.beside)
-
-    def _suspect(self, found: tuple[str, ...]) -> None:
-        _log.warning(
-            "MCP server '%s' tool '%s' returned suspicious patterns: %s", self.server, self.tool, ", ".join(found)
-        )
 
     def _cut(self, text: str) -> str:
         """The beginning of a long text, and where the whole of it is."""
