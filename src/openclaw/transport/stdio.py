@@ -36,8 +36,10 @@ STDERR_BURST = 200
 STDERR_PER_SECOND = 50.0
 # What a pipe can hold: a request further back than this was read.
 _PIPE_BYTES = 65536
-# The first request of an iteration of the event loop is written at once, those after it together: so many, or so many bytes, at a time.
-# Each write may wake the server, which costs us more than the request; too many in one would leave it idle while we prepare them.
+# The first request since the server was last heard is written at once, those after it together with all others of their iteration of the
+# event loop: so many, or so many bytes, at a time. Each write may wake the server, which costs us more than the request; too many in one
+# would leave it idle while we prepare them. Who calls one by one needs no end of an iteration, which is one more look of the loop at its
+# descriptors.
 GATHER_REQUESTS = 32
 GATHER_BYTES = 16 << 10
 # When standard output ends, the exit code follows at once, if there is to be one: on a machine that is very busy a little later.
@@ -143,17 +145,20 @@ class StdioLink:
         # What waits to be written together with more of this iteration of the event loop, and its length.
         self._held: list[bytes] = []
         self._held_bytes = 0
-        # Whether a request was written in this iteration already.
+        # Whether a request was written since the server was last heard, and whether what is held is about to be.
         self._has_written = False
+        self._is_due = False
 
     def post(self, message: Outgoing) -> bool:
         if self._writer.is_full:
             return False
         if not self._has_written:
             self._has_written = True
-            self._loop.call_soon(self._end_iteration)
             self._write(message)
             return True
+        if not self._is_due:
+            self._is_due = True
+            self._loop.call_soon(self._end_iteration)
         data = message.data + b"\n"
         self._held.append(data)
         self._held_bytes += len(data)
@@ -169,7 +174,8 @@ class StdioLink:
         self._write(message)
 
     def _write(self, message: Outgoing) -> None:
-        self._let_go()
+        if self._held:
+            self._let_go()
         writer = self._writer
         try:
             writer.write(message.data + b"\n")
@@ -196,8 +202,8 @@ class StdioLink:
                 self._receiver.failed(id, self._deaf())
 
     def _end_iteration(self) -> None:
+        self._is_due = False
         self._let_go()
-        self._has_written = False
 
     def _deaf(self) -> LinkLostError:
         """The server no longer reads its input."""
@@ -217,6 +223,7 @@ class StdioLink:
 
     def data(self, data: bytes) -> None:
         self.was_heard = True
+        self._has_written = False
         lines, is_behind = self._framer.feed(data), bool(self._lines)
         if len(lines) == 1 and not is_behind and isinstance(lines[0], bytes):
             if len(lines[0]) < LARGE:
