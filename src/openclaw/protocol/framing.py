@@ -31,6 +31,9 @@ class LineFramer:
     def feed(self, data: bytes) -> list[bytes | Oversized]:
         """The lines that end in `data`, without their newlines; blank ones are left out."""
         *ended, rest = data.split(b"\n")
+        if not rest and not self._size and len(data) <= self._max:
+            # Whole lines, none of them too long: as nearly always.
+            return [line for line in ended if line and not line.isspace()]
         lines: list[bytes | Oversized] = []
         for piece in ended:
             if not self._size and len(piece) <= self._max:

@@ -78,6 +78,8 @@ Message = Request | Notification | Result | Failure | Malformed
 
 
 class _Envelope(msgspec.Struct, gc=False):
+    """Any message. What is absent is known by identity."""
+
     id: int | str | float | UnsetType | None = UNSET
     method: str | None = None
     params: Raw = _ABSENT
@@ -112,6 +114,28 @@ def encode_request(id: RequestId, method: str, params: Mapping[str, Any] | None 
     return _encode(_Outgoing("2.0", id, method, UNSET if params is None else params))
 
 
+def encode_members(value: Mapping[str, Any]) -> bytes:
+    """The members of an object, each with a comma behind it: for `encode_request_with_meta`."""
+    members = _encode(value)[1:-1]
+    return members + b"," if members else b""
+
+
+def encode_request_with_meta(id: int, method: str, params: Mapping[str, Any], members: bytes) -> bytes:
+    """A request whose `_meta` holds `members` (`encode_members`) and its id as progress token. `params` are not empty and have no `_meta`.
+
+    What is the same in every request of a connection is encoded once and put in here: 0.5 µs a request in place of 1.0 µs, and with the
+    `_meta` of 2026-07-28 in place of 2.3 µs.
+    """
+    head = _encode(params)[:-1]
+    return b'{"jsonrpc":"2.0","id":%d,"method":"%b","params":%b,"_meta":{%b"progressToken":%d}}}' % (
+        id,
+        method.encode(),
+        head,
+        members,
+        id,
+    )
+
+
 def encode_notification(method: str, params: Mapping[str, Any] | None = None) -> bytes:
     return _encode(_Outgoing("2.0", UNSET, method, UNSET if params is None else params))
 
@@ -128,7 +152,7 @@ def _given(data: Any) -> dict[str, Any]:
     return {} if data is UNSET else {"data": data}
 
 
-def _encode(message: _Outgoing) -> bytes:
+def _encode(message: object) -> bytes:
     """One line without its newline. Raises UsageError for a value JSON cannot carry: the fault is on our side."""
     try:
         return to_json(message)
@@ -139,7 +163,11 @@ def _encode(message: _Outgoing) -> bytes:
 def decode(data: bytes) -> list[Message]:
     """The messages in `data`: one, or those of a batch (2025-03-26). Never raises."""
     try:
-        return [_classify(_envelope.decode(data))]
+        envelope = _envelope.decode(data)
+        if type(envelope.id) is int and envelope.method is None and envelope.error is _ABSENT is not envelope.result:
+            # Nearly every message is an answer, and needs no further look.
+            return [Result(envelope.id, envelope.result)]
+        return [_classify(envelope)]
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         if data.lstrip()[:1] == b"[":
             return _decode_batch(data)

@@ -95,8 +95,12 @@ class Peer(Generic[W]):
 
     def receive(self, data: bytes, origin: int | None) -> list[Event[W]]:
         """What `data` means. `origin` is the id of the request whose own stream carried it; None on a shared stream."""
+        messages = decode(data)
+        if type(messages[0]) is Result and len(messages) == 1:
+            # As nearly always.
+            return [self._answer(messages[0], origin)]
         events: list[Event[W]] = []
-        for message in decode(data):
+        for message in messages:
             match message:
                 case Result():
                     events.append(self._answer(message, origin))
