@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Raw
 
 from openclaw.errors import ConnectError, ProtocolError, RpcError, SessionExpiredError, TransportError
-from openclaw.mcp.handlers import Handlers
+from openclaw.mcp.handlers import Handlers, Mode
 from openclaw.mcp.paging import Pages
 from openclaw.mcp.rounds import PAGES_NEEDED, Rounds, VisitedPages, visit_pages
 from openclaw.mcp.tools.results import (
@@ -96,6 +96,7 @@ class Client:
         self._visited = visited
         # Only a server that is told with each request what can be answered: one that declares it once has done so.
         self._declares = agreement.modern and handlers.modes_of_call is not None
+        self._metas: dict[tuple[Mode, ...], Mapping[str, Any]] = {}
         self.timeout = timeout
         self._renewing = asyncio.Lock()
         # From when a session was found to be forgotten until there is another.
@@ -115,36 +116,31 @@ class Client:
         invocation: Invocation | None = None,
     ) -> Result:
         """`invocation` is handed to whoever answers what the server asks about this call."""
-
-        async def send(params: Mapping[str, Any]) -> Result | InputRequired:
-            return read_call(
-                await self._request(
-                    "tools/call",
-                    params,
-                    timeout=timeout,
-                    max_total=max_total,
-                    on_progress=on_progress,
-                    name=name,
-                    headers=headers,
-                    invocation=invocation,
-                )
-            )
-
-        params: Mapping[str, Any] = {"name": name, "arguments": arguments}
+        params = {"name": name, "arguments": arguments}
+        send = partial(
+            self._request,
+            "tools/call",
+            timeout=timeout,
+            max_total=max_total,
+            on_progress=on_progress,
+            name=name,
+            headers=headers,
+            invocation=invocation,
+        )
         try:
-            answer = await send(params)
+            answer = read_call(await send(params))
         except RpcError as error:
             if error.code != PAGES_NEEDED or self.agreement.modern:
                 raise
             # Nothing was done: the server said what has to come first.
             await visit_pages(self._server, self._handlers, error, invocation, self._visited, timeout=timeout)
-            answer = await send(params)
+            answer = read_call(await send(params))
         if isinstance(answer, Result):
             return answer
         rounds = Rounds(self._server, self._handlers, invocation)
         try:
             while isinstance(answer, InputRequired):
-                answer = await send({**params, **await rounds.answers(answer)})
+                answer = read_call(await send({**params, **await rounds.answers(answer)}))
             return answer
         finally:
             await rounds.close()
@@ -236,8 +232,7 @@ class Client:
         invocation: Invocation | None = None,
     ) -> Awaitable[Raw]:
         request = self.connection.request
-        if self._declares:
-            params = {**params, "_meta": capabilities_meta(self._handlers.call_capabilities(invocation))}
+        meta = self._declared(invocation) if self._declares else None
         if not self._has_sessions:
             return request(
                 method,
@@ -247,6 +242,7 @@ class Client:
                 on_progress=on_progress,
                 name=name,
                 owner=invocation,
+                meta=meta,
             )
         if self.mirrors:
             headers = {**standard_headers(method, name), **(headers or {})}
@@ -261,8 +257,17 @@ class Client:
                 name=name,
                 headers=headers,
                 owner=invocation,
+                meta=meta,
             )
         )
+
+    def _declared(self, invocation: Invocation | None) -> Mapping[str, Any]:
+        """What a request says of what can be answered for its call: the same object for calls of which the same can."""
+        modes = tuple(self._handlers.modes_for(invocation))
+        meta = self._metas.get(modes)
+        if meta is None:
+            meta = self._metas[modes] = capabilities_meta(self._handlers.declared(modes))
+        return meta
 
     async def _in_session(self, send: Callable[[], Awaitable[Raw]]) -> Raw:
         if self._is_renewing or self.connection.link.session_is_doubtful:

@@ -169,7 +169,7 @@ class _Attempt:
             facts,
             known=revision,
             capabilities=handlers.capabilities(),
-            request_capabilities=handlers.call_capabilities(None),
+            request_capabilities=handlers.declared(handlers.modes_for(None)),
         )
 
     def _transport(self, facts: TransportFacts) -> Transport:

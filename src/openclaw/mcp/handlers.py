@@ -72,9 +72,13 @@ class Handlers(msgspec.Struct, frozen=True):
         """What a connection declares once and for all calls: exactly what has a handler."""
         return self._declared(self.modes, {"listChanged": True} if self.roots_change else {})
 
-    def call_capabilities(self, invocation: Invocation | None) -> dict[str, Any]:
-        """What one request declares, for the call that it is (2026-07-28)."""
-        return self._declared(self.modes if self.modes_of_call is None else self.modes_of_call(invocation), {})
+    def modes_for(self, invocation: Invocation | None) -> Sequence[Mode]:
+        """The elicitations that can be shown to the person of one call."""
+        return self.modes if self.modes_of_call is None else self.modes_of_call(invocation)
+
+    def declared(self, modes: Sequence[Mode]) -> dict[str, Any]:
+        """What one request declares, for a call whose person can be shown these (2026-07-28)."""
+        return self._declared(modes, {})
 
     def _declared(self, modes: Sequence[Mode], roots: dict[str, Any]) -> dict[str, Any]:
         declared: dict[str, Any] = {}

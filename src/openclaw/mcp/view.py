@@ -8,7 +8,8 @@ stays the same object for as long as its definition does, so that prompts stay c
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -20,7 +21,7 @@ from openclaw.mcp.pool import ServerPool
 from openclaw.mcp.readiness import Readiness
 from openclaw.mcp.server.server import LiveServer
 from openclaw.mcp.server.state import UnavailableError
-from openclaw.mcp.sign_in import with_sign_in
+from openclaw.mcp.sign_in import again_after_sign_in
 from openclaw.mcp.skills import SKILLS_TOOL, ServedSkill, SkillEntry
 from openclaw.mcp.status import ServerStatus, auth_of, target_of
 from openclaw.mcp.tools.bridge import facts_of, is_heavy, result_of, tool_of, unavailable
@@ -185,40 +186,61 @@ class View:
         server = self.servers[spec.name]
         if spec.isolation == "session" and session:
             server = await self._pool.private(server, session)
+        patience = spec.call_timeout if timeout is None else timeout
         if entry.is_utility:
-            name, patience = entry.definition.name, spec.call_timeout if timeout is None else timeout
-            return await server.call_utility(name, arguments, timeout=patience, invocation=invocation)
+            return await server.call_utility(entry.definition.name, arguments, timeout=patience, invocation=invocation)
         return await server.call_tool(
             entry.definition.name,
             arguments,
-            timeout=spec.call_timeout if timeout is None else timeout,
+            timeout=patience,
             max_total=spec.max_total_timeout if timeout is None else timeout,
             show_progress=show_progress,
             on_progress=on_progress,
             invocation=invocation,
         )
 
-    async def _run(self, name: str, keeps: bool, arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
+    def _run(
+        self, name: str, keeps: bool, arguments: dict[str, Any], invocation: Invocation
+    ) -> Coroutine[Any, Any, ToolResult]:
         """What a Tool does when it is called. With `keeps`, what the server answered stays in the result's details, for a panel."""
         entry = self.registry.entry(name)
-        if entry is None:
-            return unavailable(name, self.absence(name))
-        return await self._carry_out(entry, keeps, arguments, invocation)
+        return self._gone(name) if entry is None else self._carry_out(entry, keeps, arguments, invocation)
+
+    async def _gone(self, name: str) -> ToolResult:
+        return unavailable(name, self.absence(name))
 
     async def _carry_out(
         self, entry: ToolEntry, keeps: bool, arguments: dict[str, Any], invocation: Invocation
     ) -> ToolResult:
-        call = partial(
-            self.call,
-            entry,
-            arguments,
-            session=invocation.session,
-            show_progress=invocation.progress,
-            invocation=invocation,
-        )
-        result = await with_sign_in(call, entry.spec.name, invocation)
-        framed = await self.framed(result, entry.spec.name, entry.definition.name)
+        spec, tool = entry.spec, entry.definition.name
+        began = time.monotonic()
+        if spec.isolation == "session" or entry.is_utility:
+            result = await self._called(entry, arguments, invocation)
+        else:
+            # `call`, for the call that nearly every one is: what is awaited on its way costs it each time.
+            result = await self.servers[spec.name].call_tool(
+                tool,
+                arguments,
+                timeout=spec.call_timeout,
+                max_total=spec.max_total_timeout,
+                show_progress=invocation.progress,
+                invocation=invocation,
+            )
+        if result.needs_sign_in:
+            call = partial(self._called, entry, arguments, invocation)
+            result = await again_after_sign_in(result, began, call, spec.name, invocation)
+        if is_heavy(result):
+            framed = await self.framed(result, spec.name, tool)
+        else:
+            framed = result_of(result, spec.name, tool, self._media)
         return for_panel(framed, result) if keeps else framed
+
+    def _called(
+        self, entry: ToolEntry, arguments: dict[str, Any], invocation: Invocation
+    ) -> Coroutine[Any, Any, Result]:
+        return self.call(
+            entry, arguments, session=invocation.session, show_progress=invocation.progress, invocation=invocation
+        )
 
     async def framed(self, result: Result, server: str, tool: str) -> ToolResult:
         """A result as a model sees it."""

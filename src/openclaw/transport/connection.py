@@ -49,6 +49,10 @@ _OPAQUE = frozenset({"requestState", "nextCursor"})
 MAX_LEFT = 64
 LEFT_FOR = 60.0
 
+# Forms of `_meta` that are kept encoded: a client has one for each kind of person that may be asked something.
+MAX_ENCODED = 16
+_NOTHING: Mapping[str, str] = {}
+
 # `initialize` must not be cancelled (2025-11-25, basic/utilities/cancellation); an unanswered probe means a server too old to know it.
 _NEVER_CANCELLED = ("initialize", "server/discover")
 
@@ -169,6 +173,8 @@ class Connection:
         trace: RequestTrace | None = None,
     ) -> None:
         self.meta: Mapping[str, Any] = {}
+        # The same with what requests add to it, encoded, by the id of that.
+        self._encoded: dict[int, tuple[Mapping[str, Any] | None, bytes]] = {}
         self.link: Link
         # When the other side was last heard, in loop time.
         self.last_heard = 0.0
@@ -227,8 +233,10 @@ class Connection:
         name: str = "",
         headers: Mapping[str, str] | None = None,
         owner: Invocation | None = None,
+        meta: Mapping[str, Any] | None = None,
     ) -> Raw:
-        """Send one request and wait for its answer. `owner` is handed to whoever answers what the server asks meanwhile.
+        """Send one request and wait for its answer. `owner` is handed to whoever answers what the server asks meanwhile. `meta` goes into
+        its `_meta`; whoever sends the same often gives the same object, which is encoded once.
 
         Ends after `timeout` seconds without an answer; each progress notification starts that time anew, up to `max_total` seconds
         in all. None waits as long as the link lives: for subscription streams only. Raises RpcError when the server refuses,
@@ -247,16 +255,21 @@ class Connection:
         if call.deadline < self._sweep_at:
             self._arm(call.deadline)
         try:
-            meta: dict[str, Any] = (
-                {"progressToken": call.id} if on_progress is not None or max_total is not None else {}
-            )
+            carrier: Mapping[str, str] = _NOTHING
             if self._trace is not None and (span := self._trace.begin(method, name, call.id)) is not None:
                 # Every call ends by its future, whichever way.
                 call.future.add_done_callback(span.end)
-                meta |= span.carrier
-                headers = {**(headers or {}), **span.carrier}
-            data = jsonrpc.encode_request(call.id, method, self._with_meta(params, meta))
-            message = Outgoing(data, method, call.id, name, headers or {})
+                carrier = span.carrier
+                headers = {**(headers or {}), **carrier}
+            has_token = on_progress is not None or max_total is not None
+            if carrier or not has_token or not params or "_meta" in params:
+                token = {"progressToken": call.id} if has_token else {}
+                data = jsonrpc.encode_request(
+                    call.id, method, self._with_meta(params, {**(meta or {}), **token, **carrier})
+                )
+            else:
+                data = jsonrpc.encode_request_with_meta(call.id, method, params, self._members(meta))
+            message = Outgoing(data, method, call.id, name, headers or _NOTHING)
             if not self.link.post(message):
                 await self._hand_over(call, message)
             result = await call.future
@@ -418,14 +431,23 @@ class Connection:
     def use_meta(self, meta: Mapping[str, Any]) -> None:
         """Send this in the `_meta` of every request from now on (2026-07-28)."""
         self.meta = meta
+        self._encoded.clear()
+
+    def _members(self, meta: Mapping[str, Any] | None) -> bytes:
+        """What stands in the `_meta` of every request with this `meta`, encoded."""
+        known = self._encoded.get(id(meta))
+        if known is None:
+            if len(self._encoded) >= MAX_ENCODED:
+                self._encoded.clear()
+            # Kept with the object, so that no other gets its id.
+            known = self._encoded[id(meta)] = (meta, jsonrpc.encode_members({**self.meta, **(meta or {})}))
+        return known[1]
 
     def _with_meta(self, params: Mapping[str, Any] | None, meta: Mapping[str, Any]) -> Mapping[str, Any] | None:
         if not meta and not self.meta:
             return params
         params = params or {}
-        if self.meta or "_meta" in params:
-            meta = {**self.meta, **params.get("_meta", {}), **meta}
-        return {**params, "_meta": meta}
+        return {**params, "_meta": {**self.meta, **params.get("_meta", {}), **meta}}
 
     # Requests and notifications of the other side.
 

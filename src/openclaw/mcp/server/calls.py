@@ -8,8 +8,7 @@ import asyncio
 import contextlib
 import logging
 import re
-import time
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol, TypeVar
 
 import msgspec
@@ -32,7 +31,7 @@ from openclaw.mcp.resources import run_utility
 from openclaw.mcp.server.log import Progress, ServerLog
 from openclaw.mcp.server.state import ServerState, UnavailableError
 from openclaw.mcp.tools.catalog import Catalog
-from openclaw.mcp.tools.definition import is_null
+from openclaw.mcp.tools.definition import NOTHING, is_null
 from openclaw.mcp.tools.output import checked_by_program, is_large, output_fault
 from openclaw.mcp.tools.results import Result
 from openclaw.mcp.wording import MAX_LABEL, timed_out
@@ -96,9 +95,29 @@ class Calls:
             return Result.failed(OwnWords(fault))
         began = self._time()
         try:
+            client = state.live or await self._server.client()
             progress = Progress(self._log, name, show_progress, on_progress)
-            call = _Call(self._server, state, self._catalog, name, arguments, timeout, max_total, progress, invocation)
-            result = await call.make()
+            call = _Call(
+                self._server,
+                self._catalog,
+                name,
+                arguments,
+                timeout,
+                max_total,
+                progress,
+                invocation,
+                began,
+                self._time,
+            )
+            try:
+                result = await call.send(client)
+            except OpenClawError as error:
+                result = await call.failed(error, client, again=True)
+            else:
+                if result.is_error or result.structured_content is not NOTHING:
+                    result = await call.fitting(result)
+            if _log.isEnabledFor(logging.DEBUG):
+                call.tell(result)
         except OpenClawError as error:
             result = Result(is_error=True, fault=str(error), needs_sign_in=state.name == "needs-auth")
         except Exception as error:
@@ -152,10 +171,9 @@ class Calls:
 
 
 class _Call(msgspec.Struct, eq=False):
-    """One tool call, from a live client to a result."""
+    """One tool call, from a live client to a result. `began` is when, by `time`."""
 
     server: CalledServer
-    state: ServerState
     catalog: Catalog
     tool: str
     arguments: Mapping[str, Any]
@@ -163,86 +181,92 @@ class _Call(msgspec.Struct, eq=False):
     max_total: float
     progress: Progress
     invocation: Invocation | None
+    began: float
+    time: Callable[[], float]
 
-    def make(self) -> Coroutine[Any, Any, Result]:
-        """The result, or the error as one. Raises OpenClawError when no connection can be had."""
-        started = time.monotonic()
-        if _log.isEnabledFor(logging.DEBUG):
-            return self._timed(started)
-        return self._attempt(started, again=True)
+    def send(self, client: Client) -> Awaitable[Result]:
+        return client.call_tool(
+            self.tool,
+            self.arguments,
+            timeout=self.timeout,
+            max_total=self.max_total,
+            on_progress=self.progress,
+            headers=self.catalog.headers(self.tool, self.arguments) if client.mirrors else None,
+            invocation=self.invocation,
+        )
 
-    async def _timed(self, started: float) -> Result:
-        result = await self._attempt(started, again=True)
-        milliseconds, note = (time.monotonic() - started) * 1000, ", with an error" if result.is_error else ""
+    def tell(self, result: Result) -> None:
+        milliseconds, note = (self.time() - self.began) * 1000, ", with an error" if result.is_error else ""
         _log.debug("MCP server '%s': called %s in %.1f ms%s", self.server.spec.name, self.tool, milliseconds, note)
-        return result
 
-    async def _attempt(self, started: float, *, again: bool) -> Result:
-        server = self.server
-        client = self.state.live or await server.client()
+    async def _once_more(self) -> Result:
+        """It was surely not processed: over a connection that works."""
+        client = await self.server.client()
         try:
-            result = await client.call_tool(
-                self.tool,
-                self.arguments,
-                timeout=self.timeout,
-                max_total=self.max_total,
-                on_progress=self.progress,
-                headers=self.catalog.headers(self.tool, self.arguments) if client.mirrors else None,
-                invocation=self.invocation,
-            )
-        except DeadlineError:
-            return self._late(started)
-        except RpcError as error:
-            if error.code != HEADER_MISMATCH:
-                return self._refused(error)
-            # Our idea of the tool is out of date.
-            await server.list_again()
-            if error.addressed or not again:
-                return Result.refused(f"{error.message} The server's list was read again: the next call may work.")
-            # Refused without an answer to our request: nothing was done.
-            return await self._attempt(started, again=False)
-        except ProtocolError as error:
-            # May repeat the server's own words.
-            return Result.refused(str(error))
-        except LinkLostError as error:
-            if error.maybe_sent:
-                server.request_failed(error)
-                spec = server.spec
-                look = remedy_sentence(
-                    "logs" if spec.facts.is_process else "", spec.name, spec.owner, prefix=spec.commands
-                )
-                sentences = " ".join(filter(None, (error.message, look, _MAYBE)))
-                # How a program ended is said in our words; why a connection did, perhaps in those of the other side.
-                return Result.failed(OwnWords(sentences) if server.spec.facts.is_process else sentences)
-            if not again:
-                return Result.failed(f"{error.message} The call was not carried out.")
-            await _notice_loss(client)
-        except ConnectError as error:
-            server.request_failed(error)
-            if not again:
-                return Result.failed(f"{error} The next call tries again.")
-        except HttpStatusError as error:
-            server.request_failed(error)
-            # With the server's own words, where it has any.
-            return Result.refused(f"{error} It said: {error.said}") if error.said else Result.failed(str(error))
+            result = await self.send(client)
         except OpenClawError as error:
-            server.request_failed(error)
-            needs_sign_in = isinstance(error, SignInNeededError)
-            if isinstance(error, AuthError) and error.answer is not None:
-                said = f"It said: {error.answer.said}" if error.answer.said else ""
-                result = Result.refused(" ".join(filter(None, (str(error), _MAYBE, said))))
-                return msgspec.structs.replace(result, needs_sign_in=needs_sign_in, may_have_run=True)
-            # That somebody has to sign in is said in our words.
-            fault = OwnWords(error) if needs_sign_in else str(error)
-            return Result(is_error=True, fault=fault, needs_sign_in=needs_sign_in)
-        else:
-            return await self._fitting(result) if result.has_structure else self._known(result)
-        # Surely not processed: once more, over a connection that works.
-        return await self._attempt(started, again=False)
+            return await self.failed(error, client, again=False)
+        return await self.fitting(result)
 
-    def _late(self, started: float) -> Result:
+    async def failed(self, error: OpenClawError, client: Client, *, again: bool) -> Result:
+        """What came of a call that `client` failed to make, as a result; with `again` it is made once more where that does no harm. Raises
+        OpenClawError when no connection can be had."""
+        server = self.server
+        match error:
+            case DeadlineError():
+                return self._late()
+            case RpcError() if error.code != HEADER_MISMATCH:
+                return self._refused(error)
+            case RpcError():
+                # Our idea of the tool is out of date.
+                await server.list_again()
+                if error.addressed or not again:
+                    return Result.refused(f"{error.message} The server's list was read again: the next call may work.")
+                # Refused without an answer to our request: nothing was done.
+            case ProtocolError():
+                # May repeat the server's own words.
+                return Result.refused(str(error))
+            case LinkLostError() if error.maybe_sent:
+                return self._lost(error)
+            case LinkLostError():
+                if not again:
+                    return Result.failed(f"{error.message} The call was not carried out.")
+                await _notice_loss(client)
+            case ConnectError():
+                server.request_failed(error)
+                if not again:
+                    return Result.failed(f"{error} The next call tries again.")
+            case HttpStatusError():
+                server.request_failed(error)
+                # With the server's own words, where it has any.
+                return Result.refused(f"{error} It said: {error.said}") if error.said else Result.failed(str(error))
+            case _:
+                return self._not_made(error)
+        return await self._once_more()
+
+    def _lost(self, error: LinkLostError) -> Result:
+        server = self.server
+        server.request_failed(error)
+        spec = server.spec
+        look = remedy_sentence("logs" if spec.facts.is_process else "", spec.name, spec.owner, prefix=spec.commands)
+        sentences = " ".join(filter(None, (error.message, look, _MAYBE)))
+        # How a program ended is said in our words; why a connection did, perhaps in those of the other side.
+        return Result.failed(OwnWords(sentences) if spec.facts.is_process else sentences)
+
+    def _not_made(self, error: OpenClawError) -> Result:
+        self.server.request_failed(error)
+        needs_sign_in = isinstance(error, SignInNeededError)
+        if isinstance(error, AuthError) and error.answer is not None:
+            said = f"It said: {error.answer.said}" if error.answer.said else ""
+            result = Result.refused(" ".join(filter(None, (str(error), _MAYBE, said))))
+            return msgspec.structs.replace(result, needs_sign_in=needs_sign_in, may_have_run=True)
+        # That somebody has to sign in is said in our words.
+        fault = OwnWords(error) if needs_sign_in else str(error)
+        return Result(is_error=True, fault=fault, needs_sign_in=needs_sign_in)
+
+    def _late(self) -> Result:
         # Without progress the time is exactly what was configured; with it, what really passed, up to the limit on all of it.
-        seconds = min(time.monotonic() - started if self.progress.seen else self.timeout, self.max_total)
+        seconds = min(self.time() - self.began if self.progress.seen else self.timeout, self.max_total)
         return Result.failed(OwnWords(timed_out(seconds)), timed_out=True)
 
     def _refused(self, error: RpcError) -> Result:
@@ -266,9 +290,9 @@ class _Call(msgspec.Struct, eq=False):
             return self._unknown() if self.tool in said and _UNKNOWN_TOOL.match(said) else result
         return result
 
-    async def _fitting(self, result: Result) -> Result:
+    async def fitting(self, result: Result) -> Result:
         """A structured result that fits the tool's output schema, or a refusal."""
-        if result.is_error:
+        if result.is_error or not result.has_structure:
             return self._known(result)
         catalog = self.catalog
         if is_large(result):

@@ -62,7 +62,6 @@ from openclaw.mcp.tools.results import Prompt, PromptEntry, ResourceContents, Re
 from openclaw.mcp.wording import STILL_STARTING, changed_tools, late, limit, report, trust_command
 from openclaw.protocol.lifecycle import Action, LifecycleEvent, RestartPolicy, step
 from openclaw.tool import Invocation
-from openclaw.transport.connection import OnProgress
 
 _log = logging.getLogger(__name__)
 
@@ -130,6 +129,8 @@ class LiveServer:
         self._server_log = ServerLog(spec.name, hear=dependencies.connect.on_log)
         self._state = ServerState(spec, self._catalog, lambda: limit(dependencies.limiters.servers.slots))
         self._calls = Calls(self, self._state, self._catalog, self._server_log)
+        # Call a tool by its own name (`Calls.call_tool`): the method itself, for to hand its arguments on would cost every call.
+        self.call_tool = self._calls.call_tool
         self._after = after
         self._policy = RestartPolicy(spec.facts.is_process, spec.restart_on_crash, spec.max_restarts)
         self._loop = asyncio.get_running_loop()
@@ -150,28 +151,6 @@ class LiveServer:
         return type(self)(self.spec, dependencies, catalog=self._catalog)
 
     # For callers
-
-    def call_tool(
-        self,
-        name: str,
-        arguments: Mapping[str, Any],
-        *,
-        timeout: float,
-        max_total: float,
-        show_progress: Callable[[str], None] | None = None,
-        on_progress: OnProgress | None = None,
-        invocation: Invocation | None = None,
-    ) -> Coroutine[Any, Any, Result]:
-        """Call a tool by its own name. Never raises but CancelledError."""
-        return self._calls.call_tool(
-            name,
-            arguments,
-            timeout=timeout,
-            max_total=max_total,
-            show_progress=show_progress,
-            on_progress=on_progress,
-            invocation=invocation,
-        )
 
     def call_utility(
         self, name: str, arguments: Mapping[str, Any], *, timeout: float, invocation: Invocation | None = None
