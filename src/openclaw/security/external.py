@@ -107,6 +107,8 @@ _HIDDEN = re.compile(
     f"|(?P<broken>[\ud800-\udfff])|[{_UNSEEN}{_SMUGGLING}]+"
 )
 _SMUGGLED = re.compile(f"[{_SMUGGLING}]+")
+# What of either is among the first 256 characters.
+_LATIN_UNSEEN = bytes(code for code in range(256) if _CONTROL.match(chr(code)) or _HIDDEN.match(chr(code)))
 # What reorders or hides text on a screen; joiners stay, emoji and several scripts are written with them.
 _REORDERING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 # Without meaning in a label; joiners and variation selectors behind a Latin letter included.
@@ -290,11 +292,14 @@ def _is_plain(text: str) -> bool:
 
 def _remove_controls(text: str) -> str:
     """Without escape sequences, control characters, runs of invisible characters and the characters used to smuggle text."""
-    if text.isascii():
-        # Almost every text: counting bytes is far cheaper than searching for a pattern.
-        data = text.encode("ascii")
-        if len(data.translate(None, _ASCII_CONTROLS)) == len(data):
+    try:
+        # Almost every text, of western languages at least: counting bytes is far cheaper than searching for a pattern (0.3 µs in place of
+        # 5.6 µs for a hundred characters with accents).
+        data = text.encode("latin-1")
+        if len(data.translate(None, _LATIN_UNSEEN)) == len(data):
             return text
+    except UnicodeEncodeError:
+        pass
     if _CONTROL.search(text):
         text = _CONTROL.sub(_plain_break, ESCAPE_SEQUENCE.sub("", text))
     return text if text.isascii() else _HIDDEN.sub(_seen, text)
@@ -325,7 +330,10 @@ def _token_spans(text: str) -> list[tuple[int, int, str]]:
     """Where `text` holds a token of a chat template, in whatever spelling, and what to put there."""
     disguised = not text.isascii() and _DISGUISE.search(text) is not None
     plain = _UNSEEN_ONE.sub("", text).translate(_FULL_WIDTH) if disguised else text
-    if ("<" not in plain and "[" not in plain) or not any(part in plain for part in _TOKEN_PARTS):
+    if ("<" not in plain and "T]" not in plain and "S]" not in plain) or not any(
+        part in plain for part in _TOKEN_PARTS
+    ):
+        # A list in JSON ends in neither.
         return []
     found = (token.span() for token in _SPECIAL_TOKEN.finditer(plain))
     if not disguised:
