@@ -231,34 +231,21 @@ class Client:
         headers: Mapping[str, str] | None = None,
         invocation: Invocation | None = None,
     ) -> Awaitable[Raw]:
-        request = self.connection.request
         meta = self._declared(invocation) if self._declares else None
-        if not self._has_sessions:
-            return request(
-                method,
-                params,
-                timeout=timeout,
-                max_total=max_total,
-                on_progress=on_progress,
-                name=name,
-                owner=invocation,
-                meta=meta,
-            )
         if self.mirrors:
             headers = {**standard_headers(method, name), **(headers or {})}
-        return self._in_session(
-            partial(
-                request,
-                method,
-                params,
-                timeout=timeout,
-                max_total=max_total,
-                on_progress=on_progress,
-                name=name,
-                headers=headers,
-                owner=invocation,
-                meta=meta,
-            )
+        # In both cases the same: to hand them on in an object would cost each call another one.
+        if self._has_sessions:
+            return self._in_session(method, params, timeout, max_total, on_progress, name, headers, invocation, meta)
+        return self.connection.request(
+            method,
+            params,
+            timeout=timeout,
+            max_total=max_total,
+            on_progress=on_progress,
+            name=name,
+            owner=invocation,
+            meta=meta,
         )
 
     def _declared(self, invocation: Invocation | None) -> Mapping[str, Any]:
@@ -269,17 +256,42 @@ class Client:
             meta = self._metas[modes] = capabilities_meta(self._handlers.declared(modes))
         return meta
 
-    async def _in_session(self, send: Callable[[], Awaitable[Raw]]) -> Raw:
+    async def _in_session(
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        timeout: float | None,
+        max_total: float | None,
+        on_progress: OnProgress | None,
+        name: str,
+        headers: Mapping[str, str] | None,
+        invocation: Invocation | None,
+        meta: Mapping[str, Any] | None,
+    ) -> Raw:
         if self._is_renewing or self.connection.link.session_is_doubtful:
             # What is sent now would belong to no session, or to one that the server does not seem to know.
             await self._begin_again(self._generation)
-        generation = self._generation
-        try:
-            return await send()
-        except SessionExpiredError:
+        is_second = False
+        while True:
+            generation = self._generation
+            try:
+                return await self.connection.request(
+                    method,
+                    params,
+                    timeout=timeout,
+                    max_total=max_total,
+                    on_progress=on_progress,
+                    name=name,
+                    headers=headers,
+                    owner=invocation,
+                    meta=meta,
+                )
+            except SessionExpiredError:
+                if is_second:
+                    raise
             # Surely not processed: one new session for everybody who is told so, then this request once more.
             await self._begin_again(generation)
-        return await send()
+            is_second = True
 
     async def _begin_again(self, generation: int) -> None:
         """A new MCP session, made once for all who wait for it. Raises ConnectError when there is none: nothing was sent then."""
