@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import logging
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Final
 
@@ -36,7 +36,7 @@ from openclaw.transport.endpoint import (
     is_answer,
     is_unanswered,
 )
-from openclaw.transport.event_stream import EVENT_STREAM, EventStream, ExcessError
+from openclaw.transport.event_stream import EVENT_STREAM, EventStream, ExcessError, single_message
 
 _log = logging.getLogger(__name__)
 
@@ -176,46 +176,57 @@ class HttpLink:
             return {**POST_HEADERS, "MCP-Protocol-Version": version, **standard, **message.headers}
         return {**POST_HEADERS, **self._session_headers(), **message.headers}
 
-    async def _post(self, message: Outgoing) -> Response:
-        headers = self._message_headers(message)
-        try:
-            return await self._endpoint.request("POST", headers, message.data, once=message.once)
-        except HttpStatusError as error:
-            session = headers.get("Mcp-Session-Id")
-            if session is not None and _is_session_lost(error, message.id):
-                raise SessionExpiredError("The server no longer knows the MCP session.") from None
-            if session is not None and session == self.mcp_session_id and _speaks_of_session(error, message.id):
-                self.session_is_doubtful = True
-            raise
+    def _refused(self, error: HttpStatusError, message: Outgoing, headers: Mapping[str, str]) -> OpenClawError:
+        """What a refusal of a message means that was sent with these headers: the same, or that the MCP session is lost."""
+        session = headers.get("Mcp-Session-Id")
+        if session is not None and _is_session_lost(error, message.id):
+            return SessionExpiredError("The server no longer knows the MCP session.")
+        if session is not None and session == self.mcp_session_id and _speaks_of_session(error, message.id):
+            self.session_is_doubtful = True
+        return error
 
     async def _tell(self, message: Outgoing) -> None:
         """Send what has no answer: any success will do."""
-        response = await self._post(message)
+        headers = self._message_headers(message)
+        try:
+            response = await self._endpoint.request("POST", headers, message.data, once=message.once)
+        except HttpStatusError as error:
+            raise self._refused(error, message, headers) from None
         response.close()
         if message.method == "notifications/initialized" and not self._modern:
             await self._begin_listening()
 
     async def _exchange(self, message: Outgoing, id: int) -> None:
+        headers = self._message_headers(message)
         try:
-            response = await self._post(message)
+            response = await self._endpoint.request("POST", headers, message.data, once=message.once)
         except HttpStatusError as error:
+            fault = self._refused(error, message, headers)
             # Once a revision is agreed, an error in JSON-RPC form says more than its status. Before that, the status decides.
-            if self._version and _is_json(error):
+            if fault is error and self._version and _is_json(error):
                 self._receiver.received(error.body, id)
-            raise
+            raise fault from None
         if message.method == "initialize":
             self._adopt_session(response)
         stream: EventStream | None = None
         try:
-            kind = response.media_type
+            kind, whole = response.media_type, response.whole
+            if whole is not None and len(whole) > self._max_message_bytes:
+                whole = None
             if kind == "application/json":
-                body = await response.read(self._max_message_bytes)
+                body = await response.read(self._max_message_bytes) if whole is None else whole
                 if len(body) >= LARGE:
                     await asyncio.sleep(PAUSE)
                 self._receiver.received(body, id)
             elif kind == EVENT_STREAM:
-                stream = self._stream(id)
-                await stream.read(response)
+                single = None if whole is None else single_message(whole)
+                if single is not None and single[0] is None:
+                    # One message and no place to resume from: nothing that it takes a stream for, unless this was not the answer.
+                    self._receiver.received(single[1], id)
+                    stream = self._stream(id) if self._receiver.awaits(id) else None
+                else:
+                    stream = self._stream(id)
+                    await stream.read(response)
             else:
                 raise ProtocolError(
                     f"{response.origin} answered {response.status} with {_kind(response)} instead of JSON or an event stream.",
