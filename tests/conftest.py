@@ -1,6 +1,7 @@
 """What every test gets."""
 
 import signal
+import sys
 from collections.abc import Generator, Iterator
 
 import pytest
@@ -16,7 +17,7 @@ settings.load_profile("busy")
 # that has a handler here is as usual in a program that is started.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
-if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
+if sys.platform != "win32" and signal.getsignal(signal.SIGHUP) == signal.SIG_IGN:
     signal.signal(signal.SIGHUP, lambda number, frame: None)
 
 

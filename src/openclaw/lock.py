@@ -5,6 +5,7 @@ and what is said when it cannot be had, is its user's business.
 """
 
 import asyncio
+import errno
 import os
 import sys
 import time
@@ -23,6 +24,8 @@ _FIRST_LOOK = 0.002
 _LAST_LOOK = 0.03
 # Where Windows locks: far behind what is written, so that others may still read it.
 _LOCKED_BYTE = 1 << 30
+# What systems say of a lock that somebody else has: EAGAIN on POSIX, EACCES on Windows, and Wine names no reason.
+_HELD = (errno.EAGAIN, errno.EACCES, 0)
 
 
 def take(handle: int, *, wait: bool = False) -> bool:
@@ -38,7 +41,9 @@ def take(handle: int, *, wait: bool = False) -> bool:
             else:
                 fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
             return True
-        except (BlockingIOError, PermissionError):
+        except OSError as error:
+            if error.errno not in _HELD:
+                raise
             if not wait:
                 return False
             # Windows alone: waiting there would end with an error after ten seconds.

@@ -1,29 +1,13 @@
 """Somebody who does only what README.md says, in order, ends with a real MCP server that answers in an agent's turn."""
 
-import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from parts.pages import ROOT, Stage, blocks_of, path_without_this_environment
+from parts.pages import ROOT, Stage, blocks_of, downloads, path_without_this_environment
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-# What programs that download things may need to know about this machine.
-DOWNLOADS = (
-    "PIP_",
-    "UV_",
-    "NPM_",
-    "npm_",
-    "SSL_",
-    "REQUESTS_",
-    "NODE_EXTRA",
-    "http_",
-    "https_",
-    "no_",
-    "HTTP",
-    "NO_PROXY",
-)
 
 
 def follow(stage: Stage) -> None:
@@ -51,10 +35,7 @@ def test_readme_can_be_followed_from_a_fresh_clone_within_five_minutes(tmp_path:
     """A real clone, an environment made from nothing, and the real server from npm, with an empty HOME."""
     clone = tmp_path / "clone"
     subprocess.run(["git", "clone", "--quiet", ROOT.as_uri(), clone], check=True)
-    env = {
-        **{name: value for name, value in os.environ.items() if name.startswith(DOWNLOADS)},
-        "PATH": path_without_this_environment(),
-    }
+    env = {**downloads(), "PATH": path_without_this_environment()}
     stage = Stage(tmp_path, env=env, start=clone, patience=FIVE_MINUTES)
     follow(stage)
     assert not (stage.cwd / ".venv").is_symlink()

@@ -43,6 +43,21 @@ from openclaw.errors import ConfigError
 from parts import loaded
 
 ROOT = Path(__file__).parents[2]
+# What programs that download things may need to know about this machine.
+_DOWNLOADS = (
+    "PIP_",
+    "UV_",
+    "NPM_",
+    "npm_",
+    "SSL_",
+    "REQUESTS_",
+    "NODE_EXTRA",
+    "http_",
+    "https_",
+    "no_",
+    "HTTP",
+    "NO_PROXY",
+)
 DOCS = ROOT / "docs"
 # Nothing on a page takes long. Well below pytest's own bound: a page that hangs says which line hung.
 SECONDS = 90.0
@@ -109,6 +124,11 @@ def path_without_this_environment() -> str:
     return os.pathsep.join(
         folder for folder in os.environ["PATH"].split(os.pathsep) if not folder.startswith(str(ROOT))
     )
+
+
+def downloads() -> dict[str, str]:
+    """The variables of this machine that installers go by."""
+    return {name: value for name, value in os.environ.items() if name.startswith(_DOWNLOADS)}
 
 
 def name_of(page: Path) -> str:

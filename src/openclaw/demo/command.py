@@ -42,7 +42,7 @@ async def run(context: Context, parsed: Parsed) -> int:
         console.note("Stopped. Nothing is left behind.")
         raise
     await screen.say(
-        f"That was all, and it is gone. `{own} -h` lists the commands; docs/start/first-server.md goes on from here."
+        f"That was all, and it is gone. `{own} -h` lists the commands; README goes on with a server of your own."
     )
     return 0
 
