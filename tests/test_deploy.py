@@ -92,6 +92,8 @@ def test_the_pod_keeps_the_restricted_rules_of_its_namespace() -> None:
         "capabilities": {"drop": ["ALL"]},
     }
     assert container["image"] == f"openclaw-host:{__version__}"
+    probes = {name: container[f"{name}Probe"]["httpGet"]["path"] for name in ("startup", "liveness", "readiness")}
+    assert probes == {"startup": "/health", "liveness": "/health", "readiness": "/ready"}
     # What is read-only needs a place for the control socket, and one for the state.
     assert {mount["mountPath"] for mount in container["volumeMounts"]} == {"/data", "/etc/openclaw", "/tmp"}
 

@@ -73,7 +73,7 @@ def _files(path: Path) -> list[Path]:
 
 def _file_loader(file: Path) -> Callable[[], ToolPlugin]:
     def load() -> ToolPlugin:
-        _refuse_writable_by_all(file)
+        refuse_writable_by_all(file)
         # Two files of one name are two modules; a name of ours never meets that of an installed package.
         name = f"openclaw_plugin_{file.parent.name if file.name == _PACKAGE_FILE else file.stem}"
         name = f"{name}_{sha256(str(file).encode()).hexdigest()[:8]}"
@@ -108,8 +108,10 @@ def _checked(value: Any, missing: str) -> ToolPlugin:
     return value
 
 
-def _refuse_writable_by_all(file: Path) -> None:
-    """Code that anybody on this machine may change is code that anybody may run as us."""
+def refuse_writable_by_all(file: Path, *, modes_tell: bool = sys.platform != "win32") -> None:
+    """Code that anybody on this machine may change is code that anybody may run as us. On Windows modes do not tell that."""
+    if not modes_tell:
+        return
     for path in (file, file.parent):
         mode = path.stat().st_mode
         if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:

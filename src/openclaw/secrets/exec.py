@@ -10,6 +10,7 @@ import math
 import os
 import re
 import stat
+import sys
 from typing import Any
 from urllib.parse import unquote
 
@@ -96,8 +97,13 @@ def _answer(text: str, id: str) -> str:
     return value
 
 
-def trusted_program(command: str, trusted_dirs: tuple[str, ...] | None) -> str:
-    """The real path of a helper that nobody else can have changed. Blocking. Raises SecretError."""
+def trusted_program(
+    command: str, trusted_dirs: tuple[str, ...] | None, *, modes_tell: bool = sys.platform != "win32"
+) -> str:
+    """The real path of a helper that nobody else can have changed. Blocking. Raises SecretError.
+
+    On Windows modes do not tell who may change a file: there the directories of `trustedDirs` are what counts.
+    """
     shown = one_line(command, 200)
     if not os.path.isabs(command):
         raise SecretError(f"{shown} is not an absolute path", hint="Write where the program is, from / on.")
@@ -110,9 +116,9 @@ def trusted_program(command: str, trusted_dirs: tuple[str, ...] | None) -> str:
         raise SecretError(f"{shown} is not an executable file")
     if hasattr(os, "geteuid") and file.st_uid not in (0, os.geteuid()):
         raise SecretError(f"{shown} belongs to another user", hint="It has to be owned by you or by root.")
-    if file.st_mode & _OTHERS_MAY_WRITE:
+    if modes_tell and file.st_mode & _OTHERS_MAY_WRITE:
         raise SecretError(f"{shown} can be changed by others", hint=f"Run: chmod go-w {shown}")
-    if folder.st_mode & stat.S_IWOTH and not folder.st_mode & stat.S_ISVTX:
+    if modes_tell and folder.st_mode & stat.S_IWOTH and not folder.st_mode & stat.S_ISVTX:
         raise SecretError(f"{shown} is in a directory that anybody can write to", hint="Move it.")
     if trusted_dirs is not None and not any(_inside(real, trusted) for trusted in trusted_dirs):
         raise SecretError(f"{shown} is in none of trustedDirs", hint="Move it, or add its directory.")

@@ -2,12 +2,15 @@
 
 Owns what a file must be: regular, ours, mode 0600 or less, with one name, and where it says it is: a link may lead to a name in or below
 the same directory (as mounted secrets do) and nowhere else. What was checked is what is read: the checks are on the open file.
-`secret://file/run/x` and `secret://file//run/x` mean /run/x; `~/x` is in the home directory, `./x` beside the config file.
+`secret://file/run/x` and `secret://file//run/x` mean /run/x; `~/x` is in the home directory, `./x` beside the config file; on Windows
+`secret://file/C:/keys/x` is C:/keys/x.
 """
 
 import json
 import os
+import re
 import stat
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +24,7 @@ from openclaw.secrets.reference import scalar, split_fragment
 MAX_BYTES = 1024 * 1024
 # Any permission of the group or of others.
 _NOT_OURS_ALONE = 0o077
+_DRIVE = re.compile(r"/*[A-Za-z]:/")
 
 
 class FileSecrets:
@@ -29,9 +33,16 @@ class FileSecrets:
 
     async def fetch(self, rest: str) -> str:
         name, pointer = split_fragment(rest)
-        path = self._place(name if name.startswith(("~/", "./", "../", "/")) else "/" + name)
+        path = self._place(written(name))
         text = await read_private(path)
         return find(text, pointer) if "#" in rest else text
+
+
+def written(name: str, *, windows: bool = sys.platform == "win32") -> str:
+    """The path that the name in a reference means."""
+    if windows and _DRIVE.match(name):
+        return name.lstrip("/")
+    return name if name.startswith(("~/", "./", "../", "/")) else "/" + name
 
 
 async def read_private(path: Path, limit: int = MAX_BYTES) -> str:

@@ -16,6 +16,8 @@ from openclaw.conversation import Conversation
 from openclaw.errors import SecretError
 from openclaw.plugins import PluginContext, PluginHandle, ToolPlugin
 from openclaw.plugins.configured import plugin_rules
+from openclaw.plugins.contract import PluginFault
+from openclaw.plugins.discover import refuse_writable_by_all
 from openclaw.plugins.loader import (
     LoaderDependencies,
     PluginRules,
@@ -252,6 +254,15 @@ async def test_a_plugin_that_every_user_may_change_is_not_run(tmp_path: Path) ->
     assert reasons(plugins) == {
         "open": f"every user of this machine may change {path}; take that right away (chmod o-w)"
     }
+
+
+def test_where_modes_do_not_tell_who_may_change_a_file_they_refuse_no_plugin(tmp_path: Path) -> None:
+    """On Windows every file that one may write has mode 0666."""
+    path = code(tmp_path / "plugins", "open", "return PluginHandle()")
+    path.chmod(0o666)
+    refuse_writable_by_all(path, modes_tell=False)
+    with pytest.raises(PluginFault):
+        refuse_writable_by_all(path, modes_tell=True)
 
 
 async def test_a_package_is_a_plugin_and_imports_its_own_modules(tmp_path: Path) -> None:

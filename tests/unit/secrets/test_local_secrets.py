@@ -20,7 +20,8 @@ from keyring.errors import KeyringLocked
 from openclaw.config.entry import SecretRef
 from openclaw.config.sections import SecretDefaults, SecretProviderEntry, SecretsSection
 from openclaw.errors import SecretError
-from openclaw.secrets.file import find
+from openclaw.secrets.exec import trusted_program
+from openclaw.secrets.file import find, written
 from openclaw.secrets.keychain import KeychainSecrets
 from openclaw.secrets.provider import ProviderDependencies
 from openclaw.secrets.resolve import Resolver
@@ -83,6 +84,19 @@ async def test_only_a_name_can_be_a_variable() -> None:
 
 
 # Files
+
+
+@pytest.mark.parametrize(
+    ("name", "here", "on_windows"),
+    [
+        ("C:/keys/x", "/C:/keys/x", "C:/keys/x"),
+        ("/C:/keys/x", "/C:/keys/x", "C:/keys/x"),
+        ("run/x", "/run/x", "/run/x"),
+        ("~/x", "~/x", "~/x"),
+    ],
+)
+def test_a_reference_names_a_file_of_a_drive_where_there_are_drives(name: str, here: str, on_windows: str) -> None:
+    assert (written(name, windows=False), written(name, windows=True)) == (here, on_windows)
 
 
 async def test_a_private_file_gives_its_text_without_the_last_line_end(tmp_path: Path) -> None:
@@ -328,6 +342,14 @@ async def test_a_helper_that_does_not_answer_is_ended(tmp_path: Path) -> None:
         assert os.read(reading, 1) == b""
     finally:
         os.close(reading)
+
+
+def test_where_modes_do_not_tell_who_may_change_a_file_they_refuse_no_helper(tmp_path: Path) -> None:
+    """On Windows every file that one may write has mode 0666."""
+    command = helper(tmp_path, "", mode=0o777)
+    assert trusted_program(command, None, modes_tell=False) == command
+    with pytest.raises(SecretError, match="in none of trustedDirs"):
+        trusted_program(command, ("/elsewhere",), modes_tell=False)
 
 
 @pytest.mark.parametrize(
