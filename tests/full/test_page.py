@@ -38,7 +38,7 @@ async def test_a_turn_with_a_tool_is_watched_continued_and_found_again_after_a_r
         await browser.run("location.reload()")
         await shown(browser, "It said: from the server")
         await browser.run("document.querySelector('details.call').open = true")
-        await shown(browser, "text of mcp:part, not ours")
+        await shown(browser, "text of the server part, not ours")
 
 
 async def test_an_approval_is_given_with_the_mouse_and_a_click_too_early_counts_for_nothing(tmp_path: Path) -> None:

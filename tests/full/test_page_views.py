@@ -184,7 +184,7 @@ async def test_the_config_is_completed_checked_and_compared_before_it_is_saved(t
         assert "Line 4" in await browser.text("p.problem")
         await browser.type("textarea.source", '\ue003"builtin/offline"')
         await shown(browser, "It can be used.")
-        await browser.click("section > .row button.main")
+        await browser.click(".foot button.main")
         changes = await browser.text("dialog pre.diff")
         assert '+   agents: { defaults: { model: "builtin/offline" } },' in changes
         assert "mine" in changes

@@ -31,7 +31,7 @@ export function Activity() {
     <${Problem} text=${problem} />
     <div class="wide trail" tabindex="0" role="region" aria-label="The audit trail"><table><thead><tr><th>Time</th><th>What</th><th>Tool</th><th>Agent</th><th>How</th></tr></thead><tbody>
       ${rows.map((one) => html`<tr>
-        <td>${visible(one.time || "").slice(0, 19).replace("T", " ")}</td><td>${visible(one.event || "")}</td><td class="tool">${visible(one.tool || "")}</td><td>${visible(one.agent || "")}</td>
+        <td title=${one.time}>${when(one.time)}</td><td>${visible(one.event || "")}</td><td class="tool">${visible(one.tool || "")}</td><td>${visible(one.agent || "")}</td>
         <td class=${one.outcome === "ok" ? "" : "dim"}>${visible(how(one))}${one.durationMs === undefined ? "" : ` in ${one.durationMs.toFixed(1)} ms`}</td></tr>`)}
     </tbody></table></div>
     ${got && got.total > got.records.length ? html`<button type="button" class="quiet" onClick=${() => setCount(Math.min(count * 5, MOST))}>Show more of ${got.total.toLocaleString()}</button>` : null}
@@ -42,6 +42,12 @@ export function Activity() {
 // Words of lines that people look for most.
 const FILTERS = [["failed", '"outcome":"error"'], ["refused", '"allowed":false'], ["approvals", '"event":"approval"']];
 const name = (one) => [one.time, one.event, one.tool, one.agent, one.call].join(" ");
+// The time alone for what happened today.
+function when(time) {
+  const at = new Date(time);
+  const clock = at.toLocaleTimeString();
+  return at.toDateString() === new Date().toDateString() ? clock : `${at.toLocaleDateString()} ${clock}`;
+}
 const how = (one) =>
   one.event === "question" ? "asked" : one.option || one.answer || one.outcome || (one.allowed ? "allowed" : "refused");
 
@@ -49,11 +55,11 @@ const EVERY = 5_000;
 const KEPT = 60;
 // The name of a number, what it is called here, whether it only grows, and how much of it is one.
 const CHARTS = [
-  ["openclaw_tool_calls_total", "Calls of tools", true],
+  ["openclaw_tool_calls_total", "Tool calls", true],
   ["openclaw_tokens_total", "Tokens", true],
-  ["openclaw_mcp_server_calls_running", "Calls under way"],
+  ["openclaw_mcp_server_calls_running", "Running calls"],
   ["openclaw_http_requests_total", "Requests", true],
-  ["openclaw_event_streams", "Who watches"],
+  ["openclaw_event_streams", "Watchers"],
   ["process_resident_memory_bytes", "Memory, MB", false, 1_048_576],
 ];
 
@@ -102,6 +108,6 @@ function Chart({ word, values: seen, now }) {
   const values = seen.length > 1 ? seen : [...seen, ...seen];
   const top = Math.max(...values, 1);
   const points = values.map((value, at) => `${((at / Math.max(values.length - 1, 1)) * 118 + 1).toFixed(1)},${(31 - (value / top) * 30).toFixed(1)}`);
-  return html`<figure><figcaption>${word} <span class="dim">${now}</span></figcaption>
+  return html`<figure><figcaption>${word}<span class="dim">${now}</span></figcaption>
     <svg viewBox="0 0 120 32" preserveAspectRatio="none" role="img" aria-label=${`${word}: ${now}`}><polyline points=${points.join(" ")} fill="none" /></svg></figure>`;
 }

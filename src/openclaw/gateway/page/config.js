@@ -71,13 +71,13 @@ export function Config() {
   return html`<section class="view"><h1>Config</h1><p class="dim file">${visible(file.file)}</p>
     <textarea class="source" ref=${field} spellcheck="false" aria-label="The config file" value=${text} rows=${Math.min(Math.max(text.split("\n").length + 2, 16), 40)}
       onInput=${(event) => (setText(event.target.value), moved(event))} onKeyUp=${moved} onClick=${moved}></textarea>
-    ${offers.length ? html`<div class="offers" role="group" tabindex="0" aria-label="What fits where you type"><span class="dim">${visible(here.path.join(".")) || "At the top"}:</span>
+    <div class="foot">${offers.length ? html`<div class="offers" role="group" tabindex="0" aria-label="What fits where you type"><span class="dim">${visible(here.path.join(".")) || "At the top"}:</span>
       ${offers.slice(0, 100).map((offer) => html`<button type="button" class="quiet" title=${offer.about} onClick=${() => insert(offer)}>${offer.shown}</button>`)}${offers.length > 100 ? html`<span class="dim">and ${offers.length - 100} more</span>` : null}</div>` : null}
     <${Problem} text=${state.refused} />
     ${state.problems.map((one) => html`<${Line} one=${one} kind="problem" />`)}
     ${state.warnings.map((one) => html`<${Line} one=${one} kind="warn" />`)}
     <div class="row"><button type="button" disabled=${!changed} onClick=${() => setText(file.text)}>Undo all</button><button type="button" class="main" disabled=${!changed || isBad} onClick=${() => ask(true)}>Save…</button>
-      <span class="dim" role="status">${changed ? (isBad ? "It cannot be used like this." : "It can be used.") : "Credentials are masked; programs are added at a terminal."}</span></div>
+      <span class="dim" role="status">${changed ? (isBad ? "It cannot be used like this." : "It can be used.") : "Credentials are masked; programs are added at a terminal."}</span></div></div>
     ${asking ? html`<${Dialog} title="Save this?" onClose=${() => ask(false)}><pre class="diff" tabindex="0">${difference(file.text.split("\n"), text.split("\n"))}</pre>
       <div class="row"><button type="button" autofocus onClick=${() => ask(false)}>No</button><button type="button" class="main" onClick=${save}>Save</button></div><//>` : null}
   </section>`;

@@ -19,7 +19,7 @@ export function ago(time) {
   return new Date(time).toLocaleDateString();
 }
 
-export const seconds = (value) => (value < 10 ? `${value.toFixed(1)} s` : `${Math.round(value)} s`);
+export const seconds = (value) => (value < 0.1 ? `${Math.round(value * 1000)} ms` : value < 10 ? `${value.toFixed(1)} s` : `${Math.round(value)} s`);
 export const size = (bytes) => (bytes < 1024 ? `${bytes} B` : bytes < 1048576 ? `${(bytes / 1024).toFixed(0)} KB` : `${(bytes / 1048576).toFixed(1)} MB`);
 
 // Run something that may be refused, and say why.
@@ -56,6 +56,19 @@ export function Problem({ text }) {
 export function Json({ value }) {
   return html`<${Code} text=${visible(JSON.stringify(value, null, 2))} kind="json" />`;
 }
+
+// The arguments of a call. A text of several lines is shown as its lines, below the rest: people decide by what they can read.
+export function Arguments({ value = {} }) {
+  const isLong = ([, one]) => typeof one === "string" && one.includes("\n");
+  const all = Object.entries(value);
+  const long = all.filter(isLong);
+  const rest = Object.fromEntries(all.filter((one) => !isLong(one)));
+  return html`${long.length < all.length || !all.length ? html`<${Json} value=${rest} />` : null}
+    ${long.map(([name, text]) => html`<h4>${visible(name)}</h4><pre tabindex="0">${visible(text)}</pre>`)}`;
+}
+
+// Whose text it is, in words: servers are named as they are in the config.
+export const whose = (source) => visible(source).replace(/^mcp:/, "the server ");
 
 // What a tool or a server gave. It is somebody else's text, and looks like it.
 export function Blocks({ content, base = "" }) {

@@ -1,8 +1,8 @@
 // What a person is asked, in whichever conversation: calls to approve, forms of servers, pages to visit.
 import { html, useEffect, useState } from "/page/preact.js";
-import { post } from "/page/api.js";
+import { get, post } from "/page/api.js";
 import { refreshQuestions } from "/page/live.js";
-import { Json, Problem, SchemaForm, visible } from "/page/parts.js";
+import { Arguments, Problem, SchemaForm, useRead, visible, whose } from "/page/parts.js";
 import { shared, tell, use } from "/page/store.js";
 
 // A click that was meant for what stood here before counts for nothing.
@@ -46,7 +46,7 @@ function Asked({ question }) {
     refreshQuestions();
   };
   const no = html`<button type="button" disabled=${!ready} onClick=${() => answer("decline", note ? { note } : {})}>No</button>`;
-  const session = html`<p class="dim">${question.agent} · ${visible(question.session)}</p>`;
+  const session = html`<${From} question=${question} />`;
   if (question.kind === "approval" && !question.approval) return html`<${Plain} ...${{ question, answer, ready, no, session, problem }} />`;
   if (question.kind === "approval") return html`<${Approval} ...${{ question, answer, ready, no, session, problem, note, setNote }} />`;
   if (question.kind === "form")
@@ -60,16 +60,24 @@ function Asked({ question }) {
     <p>Open <a href=${`#servers/${encodeURIComponent(question.server)}`}>its page</a> and sign in.</p></article>`;
 }
 
+// The conversation in which it is asked. A first message is not in the store yet.
+function From({ question }) {
+  const [found] = useRead(() => get(`/v1/sessions?limit=20&search=${encodeURIComponent(question.session)}`), [question.session]);
+  const one = found?.sessions.find((other) => other.key === question.session);
+  const words = one ? html`<a href=${`#talk/${one.id}`}>${visible(one.title) || "Without words"}</a>` : "a new conversation";
+  return html`<p class="dim">In ${found ? words : "…"} · ${question.agent}</p>`;
+}
+
 function Approval({ question, answer, ready, no, session, problem, note, setNote }) {
   const call = question.approval;
   const offers = call.offers || [];
   return html`<article class="question" role="alertdialog" aria-label="May this call be made?">
-    <h2>${call.server ? html`<span class="tool">${visible(call.server)}</span>: ` : null}${visible(call.title || call.tool)}</h2>
+    <h2>May <span class="tool">${visible(call.title || call.tool)}</span>${call.server ? html` of <span class="tool">${visible(call.server)}</span>` : null} be called?</h2>
     ${session}
     ${(call.reasons || []).map((reason) => html`<p>${visible(reason)}</p>`)}
     ${(call.claims || []).map((claim) => html`<p class="dim">The server says of it: ${visible(claim)}</p>`)}
-    <${Json} value=${call.arguments || {}} />
-    ${Object.entries(call.origins || {}).map(([name, source]) => html`<p class="warn"><code>${visible(name)}</code> holds a value from ${visible(source)}.</p>`)}
+    <${Arguments} value=${call.arguments} />
+    ${Object.entries(call.origins || {}).map(([name, source]) => html`<p class="warn"><code>${visible(name)}</code> holds a value from ${whose(source)}.</p>`)}
     <details class="note"><summary>Say why, with a no</summary><input aria-label="What the model is told with a no" value=${note} onInput=${(event) => setNote(event.target.value)} /></details>
     <div class="row">${no}
       ${offers.length

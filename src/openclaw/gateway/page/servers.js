@@ -26,7 +26,7 @@ function All() {
   const [adding, add] = useState(false);
   return html`<section class="view"><header class="bar"><h1>Servers</h1>
       <button type="button" class="main" onClick=${() => add(true)}>Connect a server</button></header>
-    <${Long} items=${servers} empty="No server is configured yet." draw=${(one) => html`<a class="card" key=${one.name} href=${`#servers/${encodeURIComponent(one.name)}`}>
+    <${Long} items=${servers} empty="No server is configured yet. Connect one that has an address, or see there how a program is added." draw=${(one) => html`<a class="card" key=${one.name} href=${`#servers/${encodeURIComponent(one.name)}`}>
       <div class="row"><strong>${visible(one.name)}</strong><${State} server=${one} /><span class="dim grow">${plural(one.tools, "tool")}${one.inFlight ? ` · ${plural(one.inFlight, "call")} under way` : ""}${one.latencyP50Ms ? ` · ${one.latencyP50Ms.toFixed(1)} ms` : ""}</span></div>
       ${one.reason ? html`<p class="dim">${visible(one.reason)}</p>` : null}
       ${one.changes.length ? html`<p class="warn">${plural(one.changes.length, "tool")} changed since you trusted it.</p>` : null}
@@ -56,7 +56,7 @@ function Connect({ onClose }) {
   return html`<${Dialog} title="Connect a server" onClose=${onClose}>
     <form ref=${form} onSubmit=${submit} class="fields">
       <label>Address<input name="address" type="url" required placeholder="https://example.com/mcp" autofocus /></label>
-      <label>Name (left out: from the address)<input name="name" /></label>
+      <label>Name<input name="name" placeholder="taken from the address" /></label>
       <${Problem} text=${problem} />
       <div class="row"><button type="button" onClick=${onClose}>Cancel</button><button class="main" disabled=${busy}>${busy ? "Trying…" : "Connect"}</button></div>
     </form>
@@ -98,8 +98,8 @@ function About({ server }) {
   const facts = [
     ["Why", server.reason],
     ["Next attempt", server.nextAttemptSeconds ? html`<${Soon} seconds=${server.nextAttemptSeconds} />` : ""],
-    ["Last error", server.lastError],
-    ["Is", `${server.transport} · ${server.target}`],
+    ["Last error", server.lastError === server.reason ? "" : server.lastError],
+    [server.transport === "stdio" ? "Program" : "Address", `${server.target.replace(/^stdio:\/\//, "")} (${server.transport})`],
     ["Says it is", [server.serverName, server.serverVersion].filter(Boolean).join(" ")],
     ["Protocol", server.revision],
     ["Process", server.pid],
@@ -198,7 +198,7 @@ function Resource({ server, one }) {
   const holes = one.template ? holesOf(one.uri) : [];
   const schema = { properties: Object.fromEntries(holes.map((name) => [name, { type: "string" }])), additionalProperties: false };
   return html`<details class="card" onToggle=${(event) => event.target.open && !got && !one.template && read(one.uri)}>
-    <summary><span class="tool">${visible(one.name || one.uri)}</span> <span class="dim">${visible(one.uri)} ${visible(one.mimeType)}</span></summary>
+    <summary><span class="tool">${visible(one.name || one.uri)}</span> <span class="dim">${visible(one.uri)}${one.mimeType ? ` · ${visible(one.mimeType)}` : ""}</span></summary>
     ${one.template ? html`<${SchemaForm} schema=${schema} word="Read" act=${(given) => read(filledIn(one.uri, given))} />` : null}
     ${got ? html`<${Blocks} content=${got.map(shownAs)} />` : null}</details>`;
 }

@@ -37,13 +37,14 @@ export const shared = store({
   questions: [],
   runs: {},
   version: "",
-  told: "",
+  told: [],
   draft: "",
 });
 
-let fading;
+// Something to be read in passing; it stays for a while beside what was told just before.
+const TOLD = 6_000;
 export function tell(text) {
-  shared.set({ told: text });
-  clearTimeout(fading);
-  fading = setTimeout(() => shared.set({ told: "" }), 6000);
+  const one = { text };
+  shared.set(({ told }) => ({ told: [...told.slice(-2), one] }));
+  setTimeout(() => shared.set(({ told }) => ({ told: told.filter((other) => other !== one) })), TOLD);
 }

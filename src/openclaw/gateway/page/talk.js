@@ -3,7 +3,7 @@ import { html, useEffect, useMemo, useRef, useState } from "/page/preact.js";
 import { blob, call, get, post, stream } from "/page/api.js";
 import { onEvent } from "/page/live.js";
 import { Markdown } from "/page/markdown.js";
-import { Blocks, Confirm, Dialog, Json, Problem, ago, seconds, size, trying, useRead, visible } from "/page/parts.js";
+import { Arguments, Blocks, Confirm, Dialog, Problem, ago, seconds, size, trying, useRead, visible, whose } from "/page/parts.js";
 import { Panel, arrived, useApps } from "/page/panel.js";
 import { shared, tell, use } from "/page/store.js";
 
@@ -29,7 +29,9 @@ export function Talk({ id }) {
     go("new");
   };
   const isHere = isNew || id === begun.id;
-  return html`<div class=${`talk ${id ? "one" : "none"}`}>
+  // On a narrow screen one of both is shown: the conversation, if there is none to choose.
+  const isOne = id || (list && !list.total && !words);
+  return html`<div class=${`talk ${isOne ? "one" : "none"}`}>
     <aside class="sessions" aria-label="Conversations">
       <div class="row"><button type="button" class="main" onClick=${fresh}>New conversation</button></div>
       <input id="search" type="search" placeholder="Search" aria-label="Search conversations" value=${words} onInput=${(event) => search(event.target.value)} />
@@ -288,6 +290,12 @@ function Conversation({ id, of, onBegun, onChanged }) {
   useEffect(() => {
     if (atEnd.current) end.current?.scrollIntoView({ block: "end" });
   }, [entries, live, sending]);
+  // Whoever reads the end goes on reading it when a question or a longer message takes room.
+  useEffect(() => {
+    const resized = new ResizeObserver(() => atEnd.current && end.current?.scrollIntoView({ block: "end" }));
+    resized.observe(box.current);
+    return () => resized.disconnect();
+  }, []);
   const scrolled = (event) => {
     const { scrollHeight, scrollTop, clientHeight } = event.target;
     atEnd.current = scrollHeight - scrollTop - clientHeight < 80;
@@ -344,7 +352,7 @@ function Conversation({ id, of, onBegun, onChanged }) {
     <${Problem} text=${problem} />
     <div class="messages" ref=${box} onScroll=${scrolled} tabindex="0" role="region" aria-label="What was said">
       ${oldest?.more ? html`<p class="mark"><button type="button" id="earlier" class="quiet" onClick=${earlier}>Show earlier messages</button></p>` : null}
-      ${!id && !after.length ? html`<p class="hello">What shall we do?</p>` : null}
+      ${!id && !after.length ? html`<${Hello} />` : null}
       ${[...before, ...after]}
       ${current ? html`<p class="dim working" role="status">Working…</p>` : null}
       <div ref=${end}></div>
@@ -354,6 +362,17 @@ function Conversation({ id, of, onBegun, onChanged }) {
     ${asked === "delete" ? html`<${Confirm} title="Delete this conversation?" text=${`“${title}” will be gone for good.`} word="Delete"
         onClose=${() => ask("")} act=${() => trying(async () => (await call("DELETE", `/v1/sessions/${session.id}`), go(""), onChanged(), tell("Deleted.")))} />` : null}
   </section>`;
+}
+
+// What stands there before anything was said, and what a new gateway still lacks.
+const OFFLINE = "builtin/offline";
+function Hello() {
+  const servers = use(shared, (value) => value.servers);
+  const isLive = use(shared, (value) => value.line.state === "live");
+  const [choice] = useRead(() => get("/v1/agents"), []);
+  return html`<div class="hello"><p>What shall we do?</p>
+    ${choice?.agents[0]?.model === OFFLINE ? html`<p class="dim">No language model is set up: tools are chosen by words alone. In a terminal: <code>openclaw setup</code></p>` : null}
+    ${isLive && !servers.length ? html`<p class="dim">No server is connected. <a href="#servers">Connect one</a></p>` : null}</div>`;
 }
 
 async function save(session) {
@@ -383,7 +402,7 @@ function Item({ item, base }) {
     case "user":
       return html`<article class=${`said ${item.pending ? "pending" : ""}`} aria-label="You">
         ${item.content.map((block, place) =>
-          item.sources?.[place] ? html`<details class="foreign-box"><summary>${visible(item.sources[place])}</summary><${Blocks} content=${[block]} base=${base} /></details>`
+          item.sources?.[place] ? html`<details class="foreign-box"><summary>${whose(item.sources[place])}</summary><${Blocks} content=${[block]} base=${base} /></details>`
           : block.type === "text" ? html`<p class="plain">${visible(block.text)}</p>`
           : html`<${Blocks} content=${[block]} base=${base} />`)}
         ${item.pending ? html`<span class="dim">sending</span>` : null}
@@ -406,10 +425,10 @@ function Item({ item, base }) {
 function Call({ item, base }) {
   const state = item.result === undefined ? (item.live ? "running" : "no result") : item.isError ? "failed" : "done";
   return html`<details class=${`call ${state.replace(" ", "-")}`}>
-    <summary><span class="tool">${visible(item.label || item.tool)}</span>
+    <summary><span class="tool">${visible(item.label?.startsWith("MCP: ") ? item.tool : item.label || item.tool)}</span>
       <span class="dim">${state}${item.seconds !== undefined ? ` in ${seconds(item.seconds)}` : ""}${item.live && item.progress ? ` · ${visible(item.progress)}` : ""}</span></summary>
-    <h3>Arguments</h3><${Json} value=${item.arguments} />
-    ${item.result ? html`<h3>Result <span class="dim">text of ${visible(item.source || item.tool)}, not ours</span></h3><${Blocks} content=${item.result} base=${base} />` : null}
+    <h3>Arguments</h3><${Arguments} value=${item.arguments} />
+    ${item.result ? html`<h3>Result <span class="dim">text of ${whose(item.source || item.tool)}, not ours</span></h3><${Blocks} content=${item.result} base=${base} />` : null}
   </details>`;
 }
 
@@ -495,7 +514,7 @@ function Composer({ say, busy, cancel, isNew, usage }) {
       ${isNew && agents.length > 1 ? html`<select aria-label="Agent" value=${agent} onChange=${(event) => setAgent(event.target.value)}>
         ${agents.map((one) => html`<option value=${one.id}>${visible(one.name || one.id)}</option>`)}</select>` : null}
       ${models.length > 1 ? html`<select aria-label="Model" value=${model} onChange=${(event) => setModel(event.target.value)}>
-        <option value="">the agent's model</option>${models.map((one) => html`<option value=${one}>${visible(one)}</option>`)}</select>` : null}
+        <option value="">default model</option>${models.map((one) => html`<option value=${one}>${visible(one)}</option>`)}</select>` : null}
       <span class="dim grow">${usage.outputTokens ? `${(usage.inputTokens + usage.outputTokens).toLocaleString()} tokens${share}` : ""}</span>
       ${busy ? html`<button type="button" id="stop" onClick=${cancel}>Stop</button>` : null}
       <button type="submit" class="main">Send</button>

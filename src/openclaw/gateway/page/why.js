@@ -11,7 +11,7 @@ export function Why({ name }) {
     event.preventDefault();
     location.hash = `#why/${encodeURIComponent(field.current.value)}`;
   };
-  return html`<section class="view"><h1>Why</h1>
+  return html`<section class="view"><h1>Why a tool is there, or is missing</h1>
     <form class="row" onSubmit=${submit}><input ref=${field} class="grow" list="tools" placeholder="Name of a tool" aria-label="Name of a tool" value=${name || ""} required /><button class="main">Explain</button></form>
     <datalist id="tools">${(tools?.tools || []).slice(0, 500).map((one) => html`<option value=${one.name}></option>`)}${(tools?.absent || []).slice(0, 500).map((one) => html`<option value=${one.name}></option>`)}</datalist>
     <${Problem} text=${wrong} />
