@@ -189,7 +189,6 @@ async def walk(gateway: Running, browser: Chromium, album: Album) -> None:
 
 
 async def album(folder: Path, only: list[str]) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch, home(Path(scratch)) as place:
         configured(place)
         async with running(place) as gateway, Chromium(Path(scratch)) as browser:
@@ -204,6 +203,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("only", nargs="*", help="words of names; without any, all pictures")
     given = parser.parse_args()
+    given.folder.mkdir(parents=True, exist_ok=True)
     asyncio.run(album(given.folder, given.only))
 
 

@@ -48,6 +48,8 @@ _LONGEST_NAME = 200
 _LONGEST_SUFFIX = 16
 # What is looked at of either end of a name, which may be as long as a request.
 _ENOUGH = 2_048
+# Of a file's directory: what `save` makes.
+_FOLDER = re.compile(r"[0-9a-f]{32}")
 _MIME = re.compile(r"[a-z0-9][a-z0-9.+-]{0,63}/[a-z0-9][a-z0-9.+-]{0,63}")
 # Names that mean a device on Windows, whatever their suffix.
 _DEVICE = re.compile(r"(?:con|prn|aux|nul|clock\$|conin\$|conout\$|(?:com|lpt)[0-9¹²³])(?=\.|$)", re.IGNORECASE)
@@ -104,6 +106,16 @@ class MediaStore:
                 hint=f"Look at the space and the mode of {self._root}.",
             ) from None
         return File(str(path), basename, kind, size)
+
+    def find(self, folder: str, name: str) -> Path | None:
+        """A file that was saved, by the last two parts of its path; None when it is gone, or never was one of ours."""
+        if not _FOLDER.fullmatch(folder) or name != os.path.basename(name) or name in ("", ".", ".."):
+            return None
+        path = self._root / folder / name
+        try:
+            return path if stat.S_ISREG(path.lstat().st_mode) else None
+        except (OSError, ValueError):
+            return None
 
     def prune(self, *, max_age: float = KEEP_SECONDS, max_bytes: int = KEEP_BYTES, now: float | None = None) -> int:
         """Remove what is older than `max_age` seconds, then the oldest until `max_bytes` are left. How many were removed."""

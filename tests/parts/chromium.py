@@ -93,6 +93,13 @@ class Chromium:
     async def click(self, selector: str) -> None:
         await self._ask("POST", f"{await self._element(selector)}/click", {})
 
+    async def press(self, words: str) -> None:
+        """Click what says exactly these words: a button, a link, or the line that folds something open."""
+        kinds = ("button", "a", "summary", "label")
+        path = " | ".join(f'//{kind}[normalize-space()="{words}"]' for kind in kinds)
+        found = await self._ask("POST", f"{self._session}/element", {"using": "xpath", "value": path})
+        await self._ask("POST", f"{self._session}/element/{found[_ELEMENT]}/click", {})
+
     async def text(self, selector: str) -> str:
         return str(await self._ask("GET", f"{await self._element(selector)}/text"))
 

@@ -87,16 +87,17 @@ def last_records(folder: Path, count: int) -> list[dict[str, Any]]:
 
 
 def matching_records(folder: Path, count: int, words: Sequence[str], most_bytes: int = MOST_SEARCHED) -> Matching:
-    """The last records that hold all words, in any case, among the last `most_bytes` of the trail."""
-    folded = [word.casefold() for word in words]
+    """The last records that hold all words, in any case, and none of those after a `-`, among the last `most_bytes` of the trail."""
+    folded = [word.casefold() for word in words if not word.startswith("-")]
+    without = [word[1:].casefold() for word in words if word.startswith("-") and len(word) > 1]
     last: list[dict[str, Any]] = []
     total = searched = 0
     for line in newest_lines(folder):
         searched += len(line)
         if searched > most_bytes:
             return Matching(last[::-1], total, is_whole=False)
-        text = line.decode("utf-8", "replace").casefold() if folded else ""
-        if all(word in text for word in folded):
+        text = line.decode("utf-8", "replace").casefold() if words else ""
+        if all(word in text for word in folded) and not any(word in text for word in without):
             # Of those that nobody sees it is enough to know that they are there.
             total += 1
             if len(last) < count and (record := _record(line)) is not None:

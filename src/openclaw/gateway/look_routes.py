@@ -36,7 +36,9 @@ class ExplainWanted(SaidAs, kw_only=True):
 
 class AuditWanted(msgspec.Struct):
     limit: Annotated[int, msgspec.Meta(ge=0, le=MOST_NUMBER, description="so many, and never more than 10,000")] = 200
-    search: Annotated[str, msgspec.Meta(description="words that a line has to hold, in any case")] = ""
+    search: Annotated[
+        str, msgspec.Meta(description="words that a line has to hold, in any case; none of those after a `-`")
+    ] = ""
 
 
 class AuditRecords(msgspec.Struct):
@@ -94,7 +96,7 @@ class LookRoutes:
                 "/v1/audit",
                 self.audit,
                 "The last `?limit=N` lines of the [audit trail](../explain/what-is-untrusted.md), newest first;"
-                " `?search=WORDS`: those that hold all words",
+                " `?search=WORDS`: those that hold all words, and none that is written `-WORD`",
                 query=AuditWanted,
                 gives=AuditRecords,
             ),

@@ -18,6 +18,7 @@ from openclaw.gateway.gauges import gauges
 from openclaw.gateway.guard import GuardRules
 from openclaw.gateway.http import HttpServer
 from openclaw.gateway.look_routes import LookRoutes
+from openclaw.gateway.media_routes import MediaRoutes
 from openclaw.gateway.meters import exposition
 from openclaw.gateway.observer import Observer
 from openclaw.gateway.openapi_routes import OpenApiRoutes
@@ -79,6 +80,7 @@ def http_server(
         RunRoutes(app, runs, panels, headers=headers),
         PanelRoutes(app, panels, frames),
         SessionRoutes(app, runs),
+        MediaRoutes(app),
         ToolRoutes(app),
         ServerRoutes(app, context, sign_ins),
         LookRoutes(app, context),

@@ -4,7 +4,10 @@ What tools were given and what they answered is in here, and so these events are
 none of it. Texts of servers come without the frame that a model needs; whoever shows them shows them as text, and as theirs.
 """
 
+from pathlib import PurePath
 from typing import Any
+
+import msgspec
 
 from openclaw.agent.events import (
     Compacted,
@@ -20,7 +23,7 @@ from openclaw.agent.events import (
     ToolStart,
     TurnStart,
 )
-from openclaw.content import Block, Text
+from openclaw.content import Block, File, Text
 from openclaw.security.unframe import without_frames
 
 # A longer text of a result is cut here: the whole one is in the session.
@@ -66,7 +69,11 @@ def run_event(event: Event) -> tuple[str, dict[str, Any]]:
 
 
 def shown_block(block: Block) -> Block | dict[str, Any]:
-    """One block for somebody who looks at it: text without the frame that a model needs; media as it is."""
+    """One block for somebody who looks at it: text without the frame that a model needs; a file with where its bytes are; other media as it
+    is."""
+    if isinstance(block, File):
+        media = "/".join(PurePath(block.path).parts[-2:])
+        return {**msgspec.to_builtins(block), "media": media}
     if not isinstance(block, Text):
         return block
     text = without_frames(block.text)

@@ -1,7 +1,7 @@
 """`/v1/tools` and `/v1/tools/invoke`: what an agent has, and one call of it without a model.
 
 A call passes what every call passes: policy (that of the gateway too), the tool's own schema, its deadline, the audit trail. Texts of
-servers come framed, as a model gets them.
+servers come framed, as a model gets them, unless who asks shows them to a person.
 """
 
 from typing import Any
@@ -14,6 +14,7 @@ from openclaw.content import text_of
 from openclaw.conversation import Conversation
 from openclaw.gateway.http import OfAgent, failure, json_response, read_object, read_query
 from openclaw.gateway.route import Route
+from openclaw.gateway.run_events import shown_block
 from openclaw.tool import Tool
 
 # The conversation a call belongs to when it names none.
@@ -27,6 +28,7 @@ class NewCall(msgspec.Struct, rename="camel"):
     args: dict[str, Any] = {}
     agent: str = ""
     session_key: str = _SESSION
+    framed: bool = True
 
 
 class ToolList(msgspec.Struct):
@@ -89,7 +91,8 @@ class ToolRoutes:
             missing = await self._app.unknown(call.tool[:_LONGEST_NAME], arguments, conversation)
             return failure(404, "tool_not_found", text_of(missing.content))
         result = await self._app.call(tool, arguments, conversation)
-        return json_response(CallResult(not result.is_error, [*result.content], result.is_error))
+        content = [block if call.framed else shown_block(block) for block in result.content]
+        return json_response(CallResult(not result.is_error, content, result.is_error))
 
 
 def _tool(tool: Tool) -> dict[str, Any]:

@@ -10,24 +10,27 @@ const PAUSE = 200;
 
 export function Activity() {
   const [words, search] = useState("");
-  const [wanted, setWanted] = useState("");
+  const [filter, setFilter] = useState("");
+  const [typed, setTyped] = useState("");
+  const wanted = `${filter} ${typed}`.trim();
   const [count, setCount] = useState(ROWS);
   const [got, problem] = useRead(() => get(`/v1/audit?limit=${count}&search=${encodeURIComponent(wanted)}`), [wanted, count]);
   const [more, add] = useState([]);
   useEffect(() => onEvent((kind, data) => kind === "call" && add((before) => [data, ...before].slice(0, MOST))), []);
   useEffect(() => {
-    const timer = setTimeout(() => setWanted(words), PAUSE);
+    const timer = setTimeout(() => setTyped(words), PAUSE);
     return () => clearTimeout(timer);
   }, [words]);
   const folded = wanted.toLowerCase().split(/\s+/).filter(Boolean);
   // What was heard of while the trail was read may be in both.
   const read = useMemo(() => new Set((got?.records || []).map(name)), [got]);
-  const fresh = more.filter((one) => !read.has(name(one)) && folded.every((word) => JSON.stringify(one).toLowerCase().includes(word)));
+  const fits = (text) => folded.every((word) => (word.startsWith("-") ? !text.includes(word.slice(1)) : text.includes(word)));
+  const fresh = more.filter((one) => !read.has(name(one)) && fits(JSON.stringify(one).toLowerCase()));
   const rows = [...fresh, ...(got?.records || [])];
   return html`<section class="view"><h1>Activity</h1>
     <${Charts} />
     <div class="row"><input id="search" class="grow" type="search" placeholder="Filter: a tool, a server, an agent, a time, an outcome" aria-label="Filter" value=${words} onInput=${(event) => search(event.target.value)} />
-      ${FILTERS.map(([label, word]) => html`<button type="button" aria-pressed=${words === word} onClick=${() => search(words === word ? "" : word)}>${label}</button>`)}</div>
+      ${FILTERS.map(([label, word]) => html`<button type="button" aria-pressed=${filter === word} onClick=${() => setFilter(filter === word ? "" : word)}>${label}</button>`)}</div>
     <${Problem} text=${problem} />
     <div class="wide trail" tabindex="0" role="region" aria-label="The audit trail"><table><thead><tr><th>Time</th><th>What</th><th>Tool</th><th>Agent</th><th>How</th></tr></thead><tbody>
       ${rows.map((one) => html`<tr>
@@ -35,12 +38,12 @@ export function Activity() {
         <td class=${one.outcome === "ok" ? "" : "dim"}>${visible(how(one))}${one.durationMs === undefined ? "" : ` in ${one.durationMs.toFixed(1)} ms`}</td></tr>`)}
     </tbody></table></div>
     ${got && got.total > got.records.length ? html`<button type="button" class="quiet" onClick=${() => setCount(Math.min(count * 5, MOST))}>Show more of ${got.total.toLocaleString()}</button>` : null}
-    ${!got || rows.length ? null : html`<p class="dim">${wanted ? "No line has these words." : "No tool was called yet."}</p>`}
+    ${!got || rows.length ? null : html`<p class="dim">${wanted ? "No line is like that." : "No tool was called yet."}</p>`}
   </section>`;
 }
 
 // Words of lines that people look for most.
-const FILTERS = [["failed", '"outcome":"error"'], ["refused", '"allowed":false'], ["approvals", '"event":"approval"']];
+const FILTERS = [["went wrong", '"event":"outcome" -"outcome":"ok"'], ["refused", '"outcome":"refused"'], ["approvals", '"event":"approval"']];
 const name = (one) => [one.time, one.event, one.tool, one.agent, one.call].join(" ");
 // The time alone for what happened today.
 function when(time) {

@@ -149,7 +149,7 @@ export function Code({ text, kind = "" }) {
 
 export function diff(text) {
   return text.split("\n").map((line) => {
-    const kind = line.startsWith("+") ? "added" : line.startsWith("-") ? "removed" : line.startsWith("@") ? "place" : "";
+    const kind = /^(\+\+\+|---) /.test(line) ? "place" : line.startsWith("+") ? "added" : line.startsWith("-") ? "removed" : line.startsWith("@") ? "place" : "";
     return html`<span class=${kind}>${line}${"\n"}</span>`;
   });
 }

@@ -68,7 +68,7 @@ export function Arguments({ value = {} }) {
 }
 
 // Whose text it is, in words: servers are named as they are in the config.
-export const whose = (source) => visible(source).replace(/^mcp:/, "the server ");
+export const whose = (source) => visible(source).replace(/^media:/, "a picture or recording of ").replace(/mcp:/, "the server ");
 
 // What a tool or a server gave. It is somebody else's text, and looks like it.
 export function Blocks({ content, base = "" }) {
@@ -85,12 +85,13 @@ function Block({ block, base }) {
       ${cut ? html`<button type="button" class="quiet" onClick=${() => setWhole(true)}>Show all ${size(text.length)}</button>` : null}
       ${block.cut ? html`<p class="dim">${block.cut.toLocaleString()} more characters are in the session's export.</p>` : null}`;
   }
-  if (block.type === "image" || block.type === "audio") return html`<${Media} block=${block} base=${base} />`;
+  if (block.type === "image" || block.type === "audio") return html`<${Media} block=${block} address=${block.media && `${base}/media/${block.media}`} />`;
+  if (block.media) return html`<${Kept} block=${block} />`;
   return html`<p class="foreign">${visible(block.name || block.type)} ${block.size ? size(block.size) : ""} <code>${visible(block.path || "")}</code></p>`;
 }
 
 const SHOWN = ["image/png", "image/jpeg", "image/gif", "image/webp"];
-function Media({ block, base }) {
+function Media({ block, address: from }) {
   const [address, set] = useState("");
   useEffect(() => {
     let made = "";
@@ -100,7 +101,7 @@ function Media({ block, base }) {
       set(made);
     };
     if (block.data) show(Uint8Array.from(atob(block.data), (one) => one.charCodeAt(0)));
-    else trying(async () => show(await blob(`${base}/media/${block.media}`)));
+    else trying(async () => show(await blob(from)));
     return () => made && URL.revokeObjectURL(made);
   }, [block]);
   const name = `${block.type} (${visible(block.mimeType)})`;
@@ -108,6 +109,25 @@ function Media({ block, base }) {
   if (block.type === "audio") return html`<audio controls src=${address} aria-label=${name}></audio>`;
   if (SHOWN.includes(block.mimeType)) return html`<img class="picture" src=${address} alt=${name} />`;
   return html`<a href=${address} download="file">${name}</a>`;
+}
+
+// A file that came with a result, kept by the gateway for a week: heard or seen here where that is possible, else saved.
+function Kept({ block }) {
+  const kind = ["image", "audio"].find((one) => block.mimeType?.startsWith(`${one}/`));
+  const address = `/v1/media/${block.media.split("/").map(encodeURIComponent).join("/")}`;
+  return html`<div class="foreign"><p>${visible(block.name)} <span class="dim">${size(block.size)}</span>
+      <button type="button" class="quiet" onClick=${async () => saved(await trying(() => blob(address)), block.name)}>Save</button></p>
+    ${kind ? html`<${Media} block=${{ ...block, type: kind }} address=${address} />` : null}</div>`;
+}
+
+// A file for the person's own disk.
+export function saved(data, name) {
+  if (!data) return;
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(data);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
 export function Dialog({ title, onClose, children, alert = false }) {

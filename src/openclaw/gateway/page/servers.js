@@ -164,7 +164,7 @@ function Tool({ one }) {
   const run = (given) => trying(async () => {
     setResult({ busy: true });
     try {
-      setResult(await post("/v1/tools/invoke", { tool: one.name, arguments: given }));
+      setResult(await post("/v1/tools/invoke", { tool: one.name, arguments: given, framed: false }));
     } catch (error) {
       setResult(null);
       throw error;

@@ -3,7 +3,7 @@ import { html, useEffect, useMemo, useRef, useState } from "/page/preact.js";
 import { blob, call, get, post, stream } from "/page/api.js";
 import { onEvent } from "/page/live.js";
 import { Markdown } from "/page/markdown.js";
-import { Arguments, Blocks, Confirm, Dialog, Problem, ago, seconds, size, trying, useRead, visible, whose } from "/page/parts.js";
+import { Arguments, Blocks, Confirm, Dialog, Problem, ago, saved, seconds, size, trying, useRead, visible, whose } from "/page/parts.js";
 import { Panel, arrived, useApps } from "/page/panel.js";
 import { shared, tell, use } from "/page/store.js";
 
@@ -377,12 +377,7 @@ function Hello() {
 
 async function save(session) {
   const data = await trying(() => blob(`/v1/sessions/${session.id}/export?format=markdown`));
-  if (!data) return;
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(data);
-  link.download = `${(session.title || "conversation").replace(/[^\w -]+/g, "").slice(0, 40) || "conversation"}.md`;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  saved(data, `${(session.title || "conversation").replace(/[^\w -]+/g, "").slice(0, 40) || "conversation"}.md`);
 }
 
 function Rename({ session, onClose }) {
