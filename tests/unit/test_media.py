@@ -32,6 +32,26 @@ def test_a_saved_file_is_private_and_alone_in_its_directory(store: MediaStore, t
     assert modes == [0o600, 0o700, 0o700]
 
 
+def test_a_saved_file_is_found_by_the_end_of_its_path_and_nothing_else_is(store: MediaStore, tmp_path: Path) -> None:
+    saved = Path(store.save(b"hello", "text/plain", "notes.txt").path)
+    folder = saved.parent.name
+    (tmp_path / "secret").write_text("x")
+    (saved.parent / "link").symlink_to(tmp_path / "secret")
+    assert store.find(folder, "notes.txt") == saved
+    for wrong, name in [
+        (folder, "other.txt"),
+        (folder, "link"),
+        (folder, "../../secret"),
+        (folder, ".."),
+        (folder, ""),
+        (folder, "a\0b"),
+        ("..", "secret"),
+        (folder[:-1], "notes.txt"),
+        (folder.upper() + "\n", "notes.txt"),
+    ]:
+        assert store.find(wrong, name) is None, (wrong, name)
+
+
 def test_two_files_of_one_name_do_not_meet(store: MediaStore) -> None:
     first, second = store.save(b"1", "text/plain", "a.txt"), store.save(b"2", "text/plain", "a.txt")
     assert (Path(first.path).read_bytes(), Path(second.path).read_bytes()) == (b"1", b"2")
