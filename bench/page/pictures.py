@@ -6,6 +6,7 @@ For the eyes of whoever changes the page: nothing is judged. Needs Chromium (scr
 import argparse
 import asyncio
 import json
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from parts.gateway_page import open_page, say, shown, until, view
 from parts.gateways import Home, Running, home, running, stdio_server
 from parts.peers import npm, stdio_entry
 
+MEDIA_SERVER = str(Path(__file__).parents[2] / "tests" / "parts" / "media_server.py")
 # A phone, a tablet that is held upright, and a small laptop.
 SCREENS = ((390, 800), (820, 1000), (1280, 800))
 SCHEMES = ("light", "dark")
@@ -45,6 +47,8 @@ TURNS: tuple[dict[str, Any], ...] = (
             {"name": "all__get-tiny-image", "arguments": {}},
             {"name": "all__echo", "arguments": {"message": "is anybody there?"}},
             {"name": "all__get-sum", "arguments": {"a": "no number"}},
+            {"name": "media__sound", "arguments": {}},
+            {"name": "media__document", "arguments": {}},
         ],
     },
     {"text": ANSWER, "usage": {"inputTokens": 4200, "outputTokens": 310}},
@@ -104,6 +108,7 @@ def configured(place: Home) -> None:
     servers = {
         "all": {**stdio_entry(npm("mcp-server-everything", "stdio"))},
         "part": stdio_server(),
+        "media": {"command": sys.executable, "args": [MEDIA_SERVER]},
         "broken": {"command": "no-such-program", "args": ["--serve"]},
         "far": {"url": "http://127.0.0.1:9/mcp"},
     }
@@ -128,6 +133,8 @@ async def walk(gateway: Running, browser: Chromium, album: Album) -> None:
     await until(browser, "document.querySelector('details.call img')?.naturalWidth > 0", "the picture")
     await browser.run("document.querySelector('.messages').scrollTop = 0")
     await album.take("conversation-calls")
+    await browser.run("[...document.querySelectorAll('details.call')].at(-1).scrollIntoView({ block: 'end' })")
+    await album.take("conversation-files")
     await say(browser, "write down: milk, Ann")
     await until(browser, YES, "a question")
     await album.take("question-tray")
@@ -180,7 +187,7 @@ async def walk(gateway: Running, browser: Chromium, album: Album) -> None:
     await browser.run(
         "const field = document.querySelector('textarea.source'); field.focus(); field.setSelectionRange(2, 2); field.click();"
     )
-    await browser.type("textarea.source", "\ue003 nosuchkey: 5, ")
+    await browser.type("textarea.source", "\ue003 agents: { defaults: { model: 5 } }, ")
     await asyncio.sleep(1)
     await album.take("config-wrong")
     await browser.run("document.querySelector('.top button').click()")
@@ -192,7 +199,7 @@ async def album(folder: Path, only: list[str]) -> None:
     with tempfile.TemporaryDirectory() as scratch, home(Path(scratch)) as place:
         configured(place)
         async with running(place) as gateway, Chromium(Path(scratch)) as browser:
-            await gateway.ready("all", "part")
+            await gateway.ready("all", "part", "media")
             await open_page(browser, place)
             await browser.screen(*SCREENS[-1])
             await walk(gateway, browser, Album(folder, browser, only))

@@ -55,6 +55,27 @@ async def test_an_approval_is_given_with_the_mouse_and_a_click_too_early_counts_
         assert await browser.run("return document.querySelector('.tray')") is None
 
 
+async def test_a_person_without_a_mouse_reads_a_question_and_answers_it(tmp_path: Path) -> None:
+    call = {"toolCalls": [{"name": "part__echo", "arguments": {"text": "written"}}], "text": "I write."}
+    approval = {"tools": {"approval": {"ask": ["part__echo"]}}}
+    async with page(tmp_path, call, {"text": "Done: {result}"}, **approval) as (_, browser):
+        await browser.type("textarea#message", "write it\ue007")
+        await until(browser, "document.querySelector('.question button.main:not(:disabled)')", "the question is ready")
+        # Where one typed is where one stays: no key that was meant for something else answers.
+        assert await browser.run("return document.activeElement.id") == "message"
+        assert await browser.run("return document.querySelector('.question').getAttribute('role')") == "alertdialog"
+        await browser.run("document.querySelector('.skip').focus()")
+        await browser.keys("\ue004", until="document.activeElement.textContent === 'Yes, once'")
+        await browser.keys("\ue007")
+        await shown(browser, "Done: written")
+        # Letters lead to the views, where nobody types.
+        await browser.run("document.activeElement.blur()")
+        await browser.keys("gs")
+        await until(browser, "location.hash === '#servers'", "the servers")
+        await browser.keys("?")
+        await shown(browser, "Keys")
+
+
 async def test_text_of_others_stays_text(tmp_path: Path) -> None:
     call = {"toolCalls": [{"name": "part__echo", "arguments": {"text": HOSTILE}}], "text": HOSTILE}
     async with page(tmp_path, call, {"text": "{result}"}, **FREE) as (_, browser):

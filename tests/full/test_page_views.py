@@ -201,7 +201,7 @@ async def test_axe_finds_nothing_serious_on_any_view_in_either_theme(tmp_path: P
     }
     approval = {"tools": {"approval": {"ask": ["part__echo"]}}}
     axe = full_npm_file("axe-core/axe.min.js").read_text()
-    async with page(tmp_path, call, {"text": "Done."}, **approval) as (gateway, browser):
+    async with page(tmp_path, call, {"text": "Done."}, **approval) as (_, browser):
         await say(browser, "write it")
         await until(browser, "document.querySelector('.question button.main:not(:disabled)')", "the question is ready")
         found = [await judged(browser, axe, "a question")]
@@ -218,8 +218,22 @@ async def test_axe_finds_nothing_serious_on_any_view_in_either_theme(tmp_path: P
         await until(browser, "document.querySelector('details.card')", "tools")
         await browser.run("document.querySelectorAll('details.card').forEach(one => one.open = true)")
         found.append(await judged(browser, axe, "tools that are open"))
-        await browser.run("document.querySelector('main').focus()")
-        await gateway.send("DELETE", "/v1/page/session")
+        await view(browser, "#why")
+        await browser.press("Without asking servers and models")
+        await until(browser, "document.querySelector('.checks')", "the checks")
+        found.append(await judged(browser, axe, "what the doctor says"))
+        await view(browser, "#config")
+        await browser.type("textarea.source", "}")
+        await shown(browser, "It cannot be used like this.")
+        found.append(await judged(browser, axe, "a config that cannot be used"))
+        await browser.press("Undo all")
+        await view(browser, "#servers")
+        await browser.press("Connect a server")
+        found.append(await judged(browser, axe, "a dialog"))
+        await browser.press("Cancel")
+        await browser.press("Sign out")
+        await shown(browser, "Run this in a terminal")
+        found.append(await judged(browser, axe, "the sign-in"))
     assert [one for one in found if one[1:] != ([], [])] == []
 
 

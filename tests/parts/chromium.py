@@ -93,6 +93,16 @@ class Chromium:
     async def click(self, selector: str) -> None:
         await self._ask("POST", f"{await self._element(selector)}/click", {})
 
+    async def keys(self, keys: str, *, until: str = "") -> None:
+        """Press these keys one after the other, wherever the person is; with `until` again and again, for a hundred times at most."""
+        strokes = [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]
+        actions = {"actions": [{"type": "key", "id": "keyboard", "actions": strokes}]}
+        for _ in range(100):
+            await self._ask("POST", f"{self._session}/actions", actions)
+            if not until or await self.run(f"return {until}"):
+                return
+        raise AssertionError(f"No key led to: {until}")
+
     async def press(self, words: str) -> None:
         """Click what says exactly these words: a button, a link, or the line that folds something open."""
         kinds = ("button", "a", "summary", "label")

@@ -67,7 +67,7 @@ export function Config() {
   if (text === null) return html`<section class="view"><h1>Config</h1></section>`;
   const changed = text !== file.text;
   const isBad = state.refused || state.problems.length > 0;
-  const Line = ({ one, kind }) => html`<p class=${kind}><button type="button" class="quiet" onClick=${() => to(one)}>Line ${one.line}, column ${one.column}</button> ${visible(one.path)}: ${visible(one.message)} <span class="dim">${visible(one.hint)}</span></p>`;
+  const Line = ({ one, kind }) => html`<p class=${kind}><button type="button" class="quiet" onClick=${() => to(one)}>Line ${one.line}, column ${one.column}</button> ${one.path ? `${visible(one.path)}: ` : ""}${visible(one.message)} <span class="dim">${visible(one.hint)}</span></p>`;
   return html`<section class="view"><h1>Config</h1><p class="dim file">${visible(file.file)}</p>
     <textarea class="source" ref=${field} spellcheck="false" aria-label="The config file" value=${text} rows=${Math.min(Math.max(text.split("\n").length + 2, 16), 40)}
       onInput=${(event) => (setText(event.target.value), moved(event))} onKeyUp=${moved} onClick=${moved}></textarea>

@@ -99,7 +99,7 @@ function About({ server }) {
     ["Why", server.reason],
     ["Next attempt", server.nextAttemptSeconds ? html`<${Soon} seconds=${server.nextAttemptSeconds} />` : ""],
     ["Last error", server.lastError === server.reason ? "" : server.lastError],
-    [server.transport === "stdio" ? "Program" : "Address", `${server.target.replace(/^stdio:\/\//, "")} (${server.transport})`],
+    ...(server.transport === "stdio" ? [["Program", server.target.replace(/^stdio:\/\//, "")]] : [["Address", server.target], ["Transport", server.transport]]),
     ["Says it is", [server.serverName, server.serverVersion].filter(Boolean).join(" ")],
     ["Protocol", server.revision],
     ["Process", server.pid],
@@ -172,7 +172,7 @@ function Tool({ one }) {
   });
   const schema = one.inputSchema || one.parameters || {};
   return html`<details class="card" onToggle=${(event) => show(event.target.open)}>
-    <summary><span class="tool">${visible(one.name)}</span> <span class="dim">${visible((one.description || "").split("\n")[0]).slice(0, 160)}</span></summary>
+    <summary><span class="tool">${visible(one.name)}</span> <span class="dim short">${visible((one.description || "").split("\n")[0]).slice(0, 160)}</span></summary>
     ${open ? html`<p class="foreign plain">${visible(one.description || "")}</p>
       <p><a href=${`#why/${encodeURIComponent(one.name)}`}>Why an agent has it, or has it not</a></p>
       <${SchemaForm} schema=${schema} word="Call it" act=${run} />
