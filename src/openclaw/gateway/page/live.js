@@ -108,6 +108,10 @@ function heard(kind, data, id) {
   for (const act of [...watchers]) act(kind, data);
 }
 
+// The conversation of this key, which is a part of the keys of others perhaps; undefined when the store has none.
+export const withKey = async (key) =>
+  (await get(`/v1/sessions?limit=20&search=${encodeURIComponent(key)}`)).sessions.find((one) => one.key === key);
+
 // Several events in a row ask once.
 const waiting = {};
 function soon(name, act) {

@@ -1,7 +1,7 @@
 // What a person is asked, in whichever conversation: calls to approve, forms of servers, pages to visit.
 import { html, useEffect, useState } from "/page/preact.js";
-import { get, post } from "/page/api.js";
-import { refreshQuestions } from "/page/live.js";
+import { post } from "/page/api.js";
+import { refreshQuestions, withKey } from "/page/live.js";
 import { Arguments, Problem, SchemaForm, useRead, visible, whose } from "/page/parts.js";
 import { shared, tell, use } from "/page/store.js";
 
@@ -62,10 +62,9 @@ function Asked({ question }) {
 
 // The conversation in which it is asked. A first message is not in the store yet.
 function From({ question }) {
-  const [found] = useRead(() => get(`/v1/sessions?limit=20&search=${encodeURIComponent(question.session)}`), [question.session]);
-  const one = found?.sessions.find((other) => other.key === question.session);
+  const [one] = useRead(() => withKey(question.session), [question.session]);
   const words = one ? html`<a href=${`#talk/${one.id}`}>${visible(one.title) || "Without words"}</a>` : "a new conversation";
-  return html`<p class="dim">In ${found ? words : "…"} · ${question.agent}</p>`;
+  return html`<p class="dim">In ${words} · ${question.agent}</p>`;
 }
 
 function Approval({ question, answer, ready, no, session, problem, note, setNote }) {

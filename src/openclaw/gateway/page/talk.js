@@ -1,7 +1,7 @@
 // Conversations: the list, one of them, and what is said next.
 import { html, useEffect, useMemo, useRef, useState } from "/page/preact.js";
 import { blob, call, get, post, stream } from "/page/api.js";
-import { onEvent } from "/page/live.js";
+import { onEvent, withKey } from "/page/live.js";
 import { Markdown } from "/page/markdown.js";
 import { Arguments, Blocks, Confirm, Dialog, Problem, ago, saved, seconds, size, trying, useRead, visible, whose } from "/page/parts.js";
 import { Panel, arrived, useApps } from "/page/panel.js";
@@ -280,10 +280,10 @@ function Conversation({ id, of, onBegun, onChanged }) {
 
   // A new conversation has an id of its own now.
   async function adopt(sessionKey) {
-    const found = await trying(() => get(`/v1/sessions?limit=1&search=${encodeURIComponent(sessionKey)}`));
-    if (!found?.sessions.length) return;
-    onBegun(found.sessions[0].id);
-    location.replace(`#talk/${found.sessions[0].id}`);
+    const found = await trying(() => withKey(sessionKey));
+    if (!found) return;
+    onBegun(found.id);
+    location.replace(`#talk/${found.id}`);
   }
 
   const atEnd = useRef(true);
