@@ -13,7 +13,7 @@ import pytest
 from parts.auth_server import AuthServer
 from parts.chromium import Chromium
 from parts.gateway_page import FREE, WATCH, open_page, page, say, says_yes, shown, until
-from parts.gateways import home, stdio_server
+from parts.gateways import home, running, stdio_server
 from parts.oidc import OidcProvider
 from parts.peers import everything, npm, stdio_entry
 from parts.planned_server import tool
@@ -187,6 +187,21 @@ async def test_forms_and_pages_of_servers_are_answered_above_any_view_for_any_co
         await browser.click(".question button:not(.main):enabled")
         await shown(browser, "Page:")
         assert len(await browser.tabs()) == 2
+
+
+async def test_a_gateway_that_nobody_set_up_says_what_it_lacks(tmp_path: Path) -> None:
+    with home(tmp_path, env={"OLLAMA_HOST": "127.0.0.1:9"}) as place:
+        async with running(place), Chromium(tmp_path) as browser:
+            # On a phone there is nothing to choose from yet, and so a first message can be written at once.
+            await browser.screen(390, 800)
+            await open_page(browser, place)
+            await shown(browser, "No language model is set up")
+            await shown(browser, "No server is connected.")
+            await say(browser, "hello")
+            await until(browser, OVER, "an answer")
+            await browser.press("‹")
+            await browser.press("New conversation")
+            await until(browser, "document.querySelector('#message')?.checkVisibility()", "another one")
 
 
 async def test_a_server_with_an_address_is_connected_used_stopped_and_removed(tmp_path: Path) -> None:

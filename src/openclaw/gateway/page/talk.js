@@ -370,8 +370,10 @@ function Hello() {
   const servers = use(shared, (value) => value.servers);
   const isLive = use(shared, (value) => value.line.state === "live");
   const [choice] = useRead(() => get("/v1/agents"), []);
+  const chosen = choice?.agents[0]?.model;
+  const isOffline = choice && (chosen ? chosen === OFFLINE : choice.models.every((one) => one === OFFLINE));
   return html`<div class="hello"><p>What shall we do?</p>
-    ${choice?.agents[0]?.model === OFFLINE ? html`<p class="dim">No language model is set up: tools are chosen by words alone. In a terminal: <code>openclaw setup</code></p>` : null}
+    ${isOffline ? html`<p class="dim">No language model is set up: tools are chosen by words alone. In a terminal: <code>openclaw setup</code></p>` : null}
     ${isLive && !servers.length ? html`<p class="dim">No server is connected. <a href="#servers">Connect one</a></p>` : null}</div>`;
 }
 
