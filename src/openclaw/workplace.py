@@ -23,8 +23,8 @@ from openclaw.tools.native import NativeTools, native_tools
 # `BUILT_IN` (commands/slash.py) has what each does: a new word goes into both, and a test holds them together.
 SLASH_WORDS: Mapping[str, str] = {
     "help": "Show this list.",
-    "new": "Start a new conversation.",
-    "reset": "The same as /new.",
+    "new": "Start a new conversation; this one stays among /sessions.",
+    "reset": "Start this conversation afresh.",
     "sessions": "List conversations; go on with one: /sessions NUMBER, KEY or words of its title.",
     "resume": "The same as /sessions; without a word you choose from a list.",
     "title": "Name this conversation: /title WORDS.",

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 import stat
 import sys
 from pathlib import Path
@@ -153,6 +154,32 @@ async def test_a_conversation_is_named_listed_and_gone_on_with(desk: Desk) -> No
     assert desk.chat.key == "agent:main:other"
     with pytest.raises(UsageError, match="No conversation has these words"):
         await desk.type("/sessions nothing like it")
+
+
+async def test_a_new_conversation_leaves_the_one_before_to_go_back_to(desk: Desk) -> None:
+    assert await desk.type("/new") == "A new conversation.\n"
+    assert desk.chat.key == "main"
+    await desk.type("plan a trip")
+    assert await desk.type("/new") == "A new conversation. “plan a trip” stays: /sessions goes back to it.\n"
+    first = desk.chat.key
+    assert re.fullmatch(r"chat-\d{4}-\d\d-\d\d-\d{6}", first)
+    await desk.type("something else", "/new")
+    # Within the same second too each is one of its own.
+    assert desk.chat.key not in ("main", first)
+    await desk.type("and a third")
+    assert [one["content"] for one in desk.model.requests[-1]["messages"][1:]] == ["and a third"]
+    listed = (await desk.type("/sessions")).splitlines()[1:4]
+    assert {line.split("  ")[-1].strip() for line in listed} == {"plan a trip", "something else", "and a third"}
+    assert (await desk.type("/sessions main")).startswith("Going on with “plan a trip”: 2 messages")
+
+
+async def test_where_lines_belong_to_one_conversation_it_begins_afresh(desk: Desk) -> None:
+    desk.chat.can_switch = False
+    await desk.type("plan a trip")
+    assert await desk.type("/new") == "A new conversation.\n"
+    assert desk.chat.key == "main"
+    await desk.type("hello")
+    assert [one["content"] for one in desk.model.requests[-1]["messages"][1:]] == ["hello"]
 
 
 async def test_the_last_answer_is_copied_and_the_whole_conversation_written_to_a_file(desk: Desk) -> None:

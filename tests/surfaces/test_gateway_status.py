@@ -77,7 +77,14 @@ async def test_when_a_sign_in_ends_is_told_everywhere(tmp_path: Path) -> None:
 def test_a_glance_tells_of_the_gateway_that_was_asked(tmp_path: Path) -> None:
     with home(tmp_path) as place:
         alone = json.loads(place.run("status", "--json").stdout)
+        told_alone = place.run("status").stdout
         with gateway_process(place) as gateway:
             asked = json.loads(place.run("status", "--json").stdout)
+            beside = place.run("--local", "status").stdout
 
     assert (alone["gateway"], asked["gateway"]) == (None, gateway.process.pid)
+    assert "  Gateway   none runs; `openclaw gateway start` keeps servers warm\n" in told_alone
+    assert (
+        f"  Gateway   runs (pid {gateway.process.pid}), and did not answer this; look: openclaw gateway status\n"
+        in beside
+    )

@@ -10,7 +10,7 @@ from openclaw.cli.keys import usable
 from openclaw.errors import UsageError
 from parts.leaks import files_under, found_in
 from parts.model_servers import ChatServer
-from parts.program import OPENCLAW, Program
+from parts.program import OPENCLAW, Program, Ran
 from parts.terminal import CONTROL_C, CONTROL_D, ENTER, Terminal
 
 PROVIDER = "{models: {providers: {house: {baseUrl: '%s', models: ['local-model']}}}}"
@@ -19,17 +19,18 @@ PROVIDER = "{models: {providers: {house: {baseUrl: '%s', models: ['local-model']
 async def test_a_key_is_typed_unseen_and_the_model_finds_it_until_it_is_removed(tmp_path: Path) -> None:
     person = Program.under(tmp_path)
 
-    def type_it(key: str) -> str:
-        with Terminal([OPENCLAW, "keys", "set", "house"], cwd=person.workspace, env=person.env()) as terminal:
+    def type_it(key: str, *options: str, code: int = 0) -> str:
+        argv = [OPENCLAW, "keys", "set", "house", *options]
+        with Terminal(argv, cwd=person.workspace, env=person.env()) as terminal:
             terminal.shows("API key of house (nothing is shown): ")
             terminal.type(key + ENTER)
-            assert terminal.ends()[0] == 0
+            assert terminal.ends()[0] == code
             return terminal.received.decode()
 
     async with ChatServer() as server:
         person.configure(PROVIDER % server.url)
         without = await asyncio.to_thread(person.run, "models", "test")
-        typed = await asyncio.to_thread(type_it, "sk-mistyped-0123456789")
+        typed = await asyncio.to_thread(type_it, "sk-mistyped-0123456789", "--force")
         wrong = await asyncio.to_thread(person.run, "models", "test")
         typed += await asyncio.to_thread(type_it, server.key)
         right = await asyncio.to_thread(person.run, "models", "test")
@@ -54,6 +55,32 @@ async def test_a_key_is_typed_unseen_and_the_model_finds_it_until_it_is_removed(
     assert found_in([server.key], files_under(tmp_path)) == []
     assert (again.code, again.err.split(".")[0]) == (2, "error: No key of house is stored")
     assert person.config.read_text() == PROVIDER % server.url
+
+
+async def test_a_key_that_the_vendor_refuses_is_not_stored_and_the_one_before_it_stays(tmp_path: Path) -> None:
+    person = Program.under(tmp_path)
+
+    async def put(key: str) -> Ran:
+        return await asyncio.to_thread(person.run, "keys", "set", "house", stdin=f"{key}\n")
+
+    async with ChatServer() as server:
+        person.configure(PROVIDER % server.url)
+        refused = await put("sk-mistyped-0123456789")
+        untouched = person.config.read_text()
+        taken = await put(server.key)
+        written = person.config.read_text()
+        refused_later = await put("sk-mistyped-0123456789")
+        answered = await asyncio.to_thread(person.run, "models", "test")
+    unreachable = await put("sk-nobody-can-tell-0123456789")
+
+    sentence = "error: house refused this key, so nothing was changed. --force stores it all the same.\n"
+    assert (refused.code, refused.err, untouched) == (1, sentence, PROVIDER % server.url)
+    assert (taken.code, refused_later.code, answered.code) == (0, 1, 0)
+    assert person.config.read_text() != written
+    assert (unreachable.code, "Whether house takes it is not known: house cannot be reached" in unreachable.err) == (
+        0,
+        True,
+    )
 
 
 def test_who_leaves_before_typing_leaves_the_terminal_and_the_config_as_they_were(tmp_path: Path) -> None:

@@ -37,6 +37,38 @@ def test_the_tools_of_one_server_are_listed_with_what_they_take(tmp_path: Path) 
     assert set(first) >= {"annotations", "inputSchema", "title"}
 
 
+def test_words_that_are_no_call_are_answered_with_the_one_that_was_meant(tmp_path: Path) -> None:
+    def said(*words: str) -> str:
+        ran = place.run("mcp", "call", "--yes", *words)
+        assert (ran.returncode, ran.stdout) == (2, "")
+        return ran.stderr.removeprefix("error: ").rstrip("\n")
+
+    with home(tmp_path, {"mcp": {"servers": {"notes": notes(tmp_path)}}}) as place:
+        place.run("mcp", "tools")
+        assert said("notes", "read_note", "name=x") == 'There is no MCP tool notes. Did you mean "notes__read_note"?'
+        assert said("notes", "nosuch") == (
+            "There is no MCP tool notes. That is a server. Its tools: openclaw mcp tools notes"
+        )
+        assert said("sh", "list_notes") == ('There is no MCP tool sh. To use this program as the server: --stdio "sh"')
+        assert said("notes__read_note", "nmae=x").endswith('It has no argument "nmae". Did you mean "name"?')
+        assert said("notes__add_note", "text=x").endswith("It takes: name, text.")
+
+
+def test_the_tools_of_all_servers_are_listed_with_one_sentence_each(tmp_path: Path) -> None:
+    with home(tmp_path, {"mcp": {"servers": {"notes": notes(tmp_path)}}}) as place:
+        of_servers = place.run("mcp", "tools").stdout.splitlines()
+        of_agent = place.run("tools", "list").stdout.splitlines()
+        in_chat = place.run("chat", input="/tools\n").stdout.splitlines()
+    assert [" ".join(line.split()) for line in of_servers] == [
+        "tool server what it does",
+        "notes__add_note notes Write a new note.",
+        "notes__list_notes notes List the names of all notes.",
+        "notes__read_note notes Read one note.",
+    ]
+    assert "notes__read_note mcp notes Read one note." in [" ".join(line.split()) for line in of_agent]
+    assert "notes__read_note Read one note." in [" ".join(line.split()) for line in in_chat]
+
+
 @pytest.mark.parametrize("has_gateway", [False, True])
 def test_help_about_a_tool_shows_its_arguments_and_a_call_to_begin_with(tmp_path: Path, has_gateway: bool) -> None:
     with home(tmp_path, {"mcp": {"servers": {"notes": notes(tmp_path)}}}) as place:

@@ -100,7 +100,15 @@ class SlashCommands:
             root=tree(),
             surface="chat",
         )
-        return Chat(app, context, self._agent, self._key, folders=self._folders, reads_only=self._reads_only())
+        return Chat(
+            app,
+            context,
+            self._agent,
+            self._key,
+            folders=self._folders,
+            reads_only=self._reads_only(),
+            can_switch=False,
+        )
 
 
 def _unseen(text: str) -> None:

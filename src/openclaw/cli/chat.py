@@ -35,7 +35,7 @@ _CARRIED = ("config", "agent", "session-key", "model")
 # Options that keep the conversation in this process, as they do every command.
 _OURS = ("local", "log-level", "log-json")
 # Words after which the lines may be about something else: another conversation or model, or files to send along.
-_SWITCHES = ("/model", "/sessions", "/resume", "/attach")
+_SWITCHES = ("/new", "/model", "/sessions", "/resume", "/attach")
 
 
 async def run(context: Context, parsed: Parsed) -> int:

@@ -1,6 +1,7 @@
 """`openclaw keys set | list | remove`: the keys of model vendors, put away where no file shows them.
 
-A key is typed unseen or comes through a pipe, never as a word of a command line. It goes into the system's keychain or, where there is
+A key is typed unseen or comes through a pipe, never as a word of a command line. Its vendor is asked first: one that it refuses is not
+kept, and the one before it stays. It goes into the system's keychain or, where there is
 none, into an encrypted store of ours; the config gets a reference to it, and models find it by that. No key is ever printed.
 """
 
@@ -18,7 +19,8 @@ from openclaw.config.dotted import Path, format_path
 from openclaw.config.edit import edit_file, remove, set_value
 from openclaw.config.load import Config, load_config
 from openclaw.config.wording import nearest
-from openclaw.errors import SecretError, UsageError
+from openclaw.errors import ModelError, OpenClawError, SecretError, UsageError
+from openclaw.models.listing import NoListError, RefusedKeyError
 from openclaw.models.vendors import VENDORS
 from openclaw.redact import remember
 from openclaw.secrets.keeping import Keeper, is_kept
@@ -42,17 +44,38 @@ async def set_key(context: Context, parsed: Parsed) -> int:
     if not typed:
         context.console.note("Nothing was typed, so nothing was changed.")
         return 1
+    doubt = "" if parsed.flag("force") else await _doubt(context, vendor, typed)
     kept = await keep_key(context, config, vendor, typed)
     if parsed.flag("json"):
-        context.console.data({"vendor": vendor, "place": kept.place, "path": format_path(key_path(vendor))})
+        path = format_path(key_path(vendor))
+        context.console.data({"vendor": vendor, "place": kept.place, "path": path, "doubt": doubt})
         return 0
     context.console.line(f"The key of {vendor} is in {kept.place}.")
+    if doubt:
+        context.console.note(doubt)
     if kept.warning:
         context.console.note(kept.warning)
     context.console.note(
         context.console.dim(f"{format_path(key_path(vendor))} refers to it. Try it: openclaw models list {vendor}")
     )
     return 0
+
+
+async def _doubt(context: Context, vendor: str, key: str) -> str:
+    """Why it is not known whether the vendor takes a key; empty when it does. Raises ModelError when it does not."""
+    async with context.open_engine() as engine, catalog_of(engine, vendor=vendor, key=key) as models:
+        try:
+            with context.console.live.waiting(f"Asking {vendor}"):
+                await models.offered(vendor)
+        except RefusedKeyError:
+            raise ModelError(
+                f"{vendor} refused this key, so nothing was changed.", hint="--force stores it all the same."
+            ) from None
+        except NoListError:
+            return ""
+        except OpenClawError as error:
+            return f"Whether {vendor} takes it is not known: {error}"
+    return ""
 
 
 def check_vendor(config: Config, vendor: str) -> None:

@@ -51,12 +51,12 @@ _KEYS = Command(
             "Store the key of a vendor.",
             handler="openclaw.cli.keys:set_key",
             details="""\
-The key is typed unseen, or piped in. It goes into the keychain of the system or, where there is none, into
-an encrypted store of ours; the config gets a reference to it.
+The key is typed unseen, or piped in, and tried: one that the vendor refuses is not stored. It goes into the
+keychain of the system or, where there is none, into an encrypted store of ours; the config gets a reference to it.
 Example: openclaw keys set anthropic\
 """,
             arguments=(_VENDOR,),
-            options=(JSON,),
+            options=(JSON, Option("force", "Store it without asking the vendor.")),
             local=True,
         ),
         Command(

@@ -7,9 +7,14 @@ from typing import Any
 import msgspec
 
 from openclaw.commands.parse import Parsed
+from openclaw.config.wording import nearest
 from openclaw.errors import UsageError
 from openclaw.mcp.tools.results import PromptEntry
+from openclaw.security.external import clean_label
 from openclaw.security.patterns import parse
+
+# Of the name of an argument, which a server chose or a person typed.
+_NAME = 64
 
 
 def arguments_of(words: Sequence[str], schema: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -31,6 +36,21 @@ def arguments_of(words: Sequence[str], schema: Mapping[str, Any] | None = None) 
             raise UsageError(f"{word!r} is not an argument.", hint="Write key=value, or one JSON object.")
         found[key] = _value(value, _types(schema, key))
     return found
+
+
+def misnamed(arguments: Mapping[str, Any], schema: object) -> str:
+    """Of arguments that do not fit: which of them the schema does not name, or all that it has where one is missing; empty otherwise."""
+    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    if not isinstance(schema, Mapping) or not isinstance(properties, Mapping):
+        return ""
+    known = [clean_label(name, _NAME) for name in properties]
+    for name in arguments:
+        if name not in properties:
+            near = nearest(name, known) or f"It takes: {', '.join(known)}."
+            return f'It has no argument "{clean_label(name, _NAME)}". {near}'
+    required = schema.get("required")
+    is_short = isinstance(required, list) and any(name not in arguments for name in required)
+    return f"It takes: {', '.join(known)}." if is_short else ""
 
 
 def allowed_calls(parsed: Parsed) -> tuple[str, ...]:

@@ -8,12 +8,13 @@ it ends with the command to run.
 from collections.abc import Callable, Sequence
 from functools import partial
 from secrets import token_hex
+from shutil import which
 from time import monotonic
 from typing import Any, Protocol
 
 import msgspec
 
-from openclaw.commands.arguments import allowed_calls, arguments_of
+from openclaw.commands.arguments import allowed_calls, arguments_of, misnamed
 from openclaw.commands.console import Doing
 from openclaw.commands.dispatch import Context
 from openclaw.commands.mcp import opened
@@ -39,6 +40,7 @@ from openclaw.security.policy import ToolRef
 from openclaw.security.unframe import without_frames
 from openclaw.tool import Absence, Invocation, Tool, ToolResult, find_absence
 
+_LIST = "Try: openclaw mcp tools"
 _PROGRESS = 200
 _NAME = 64
 
@@ -49,7 +51,7 @@ async def call(context: Context, parsed: Parsed) -> int:
     asked = once(parsed.text("stdio"), words)
     if asked is None:
         async with opened(context, parsed) as (engine, manager, agent):
-            return await _called(context, parsed, engine, _OfAgent(manager, agent), words)
+            return await _called(context, parsed, engine, _OfAgent(manager, agent, words[1:]), words)
     async with opened_once(context, parsed, asked) as (engine, tried, agent):
         return await _called(context, parsed, engine, _OfOnce(tried, asked, agent), asked.tool_words)
 
@@ -90,7 +92,8 @@ async def _called(context: Context, parsed: Parsed, engine: Engine, offered: "_O
         entry = await _found(engine, offered, words[0], conversation)
         schema = schema_value(entry.definition.details())
         arguments = arguments_of(words[1:], schema if isinstance(schema, dict) else None)
-        result = await _Caller(context, engine, offered, conversation).call(entry, arguments)
+        hint = misnamed(arguments, schema)
+        result = await _Caller(context, engine, offered, conversation).call(entry, arguments, hint)
         if parsed.flag("json"):
             context.console.data(as_json(result))
         else:
@@ -119,19 +122,26 @@ class _Offered(Protocol):
 
 
 class _OfAgent:
-    def __init__(self, manager: Manager, agent: str) -> None:
+    def __init__(self, manager: Manager, agent: str, words: Sequence[str] = ()) -> None:
         self.agent = agent
         self._manager = manager
+        # What stands behind the tool.
+        self._words = words
 
     async def find(self, tool: str) -> ToolEntry | None:
         return await self._manager.find(tool, self.agent)
 
     def hint(self, tool: str) -> str:
         entries = self._manager.entries(self.agent)
-        # A person who types the name that the tool has at its server means that tool.
+        # A person who types the name that the tool has at its server means that tool; so does one who types the server before it.
         bare = [entry.name for entry in entries if entry.definition.name == tool]
+        if any(one.name == tool for one in self._manager.status(self.agent)):
+            behind = [one for one in entries if one.spec.name == tool and one.definition.name in self._words[:1]]
+            bare = [entry.name for entry in behind]
+            if not bare:
+                return f"That is a server. Its tools: openclaw mcp tools {tool}"
         near = f'Did you mean "{bare[0]}"?' if bare else nearest(tool, [entry.name for entry in entries])
-        return near or "Try: openclaw mcp tools"
+        return near or (f'To use this program as the server: --stdio "{tool}"' if which(tool) else _LIST)
 
     def absences(self) -> Sequence[Absence]:
         return self._manager.absences(self.agent)
@@ -206,10 +216,10 @@ class _Caller:
         self._doing_what = ""
         self._since = 0.0
 
-    async def call(self, entry: ToolEntry, arguments: dict[str, Any]) -> Result:
+    async def call(self, entry: ToolEntry, arguments: dict[str, Any], hint: str) -> Result:
         """One call, as every call is made; what a person is shown is what the server sent, not what a model would get of it.
 
-        Raises UsageError when a rule or the tool's own schema forbids it.
+        Raises UsageError when a rule or the tool's own schema forbids it; then `hint` says what the words may lack.
         """
         kept: list[Result] = []
 
@@ -226,7 +236,7 @@ class _Caller:
             said = await self._engine.invoke(tool, call, Invocation(self._conversation, call.id))
         if not kept:
             # Forbidden, called with the wrong words, or taken away while it ran.
-            raise UsageError(without_frames(text_of(said.content)).replace("\n", " ", 1))
+            raise UsageError(without_frames(text_of(said.content)).replace("\n", " ", 1), hint=hint)
         return kept[0]
 
     def _progress(self) -> Callable[[str], None] | None:

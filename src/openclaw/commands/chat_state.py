@@ -31,7 +31,8 @@ class ChatState(msgspec.Struct, frozen=True):
 
 class Chat(msgspec.Struct):
     """`context` is what its commands run in. `told` is what its terminal has been told of servers; `folders` are where it works, if it
-    says so itself (`Conversation.folders`), and with `reads_only` nothing that it calls may change anything."""
+    says so itself (`Conversation.folders`), and with `reads_only` nothing that it calls may change anything. `can_switch`: its lines may
+    go on with another conversation."""
 
     app: App
     context: Context
@@ -42,6 +43,7 @@ class Chat(msgspec.Struct):
     attached: tuple[str, ...] = ()
     folders: tuple[Path, ...] = ()
     reads_only: bool = False
+    can_switch: bool = True
 
     @property
     def console(self) -> Console:

@@ -213,7 +213,7 @@ class Console(msgspec.Struct, frozen=True):
         plain = [[self._clean(str(cell)) for cell in row] for row in (head, *rows)]
         width = self.columns() if self.screen else self.width
         for number, text in enumerate(table_rows(plain, width)):
-            self.out((self.dim(text) if number == 0 else text) + "\n")
+            self.out((self.dim(text) if number == 0 and text.startswith(plain[0][0]) else text) + "\n")
 
 
 # From two of a unit on it is easier to read than many of a smaller one; what is as good as two counts as two.
@@ -225,6 +225,10 @@ def duration(seconds: float) -> str:
     """How long, in one number that says enough: `90 s`, `5 min`, `3 h`, `4 d`."""
     unit, size = next(((unit, size) for unit, size in _UNITS if seconds >= _FEW * size), _UNITS[-1])
     return f"{seconds / size:.0f} {unit}"
+
+
+def tool_count(count: int) -> str:
+    return f"{count} tool{'' if count == 1 else 's'}"
 
 
 def readable_json(value: Any) -> str:

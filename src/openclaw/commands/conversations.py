@@ -5,7 +5,9 @@ Each is a function that slash.py has in its table. None of them runs a tool; `/c
 
 import asyncio
 import base64
-from collections.abc import Sequence
+import time
+from collections.abc import Container, Sequence
+from itertools import count
 
 from msgspec.structs import replace
 
@@ -67,9 +69,43 @@ async def going_on(chat: Chat) -> str:
     if transcript is None or not said:
         return ""
     info = transcript.info
-    count = "1 message" if len(said) == 1 else f"{len(said)} messages"
+    messages = "1 message" if len(said) == 1 else f"{len(said)} messages"
     title = clean_label(info.title, MOST_CHARACTERS)
-    return f"Going on with “{title}”: {count}, the last {when(info.updated)}. /new begins afresh."
+    return f"Going on with “{title}”: {messages}, the last {when(info.updated)}. /new begins afresh."
+
+
+async def new(chat: Chat, words: str) -> Outcome:
+    """Go on with a conversation of its own; the one before stays, and can be gone back to. Where the lines belong to one conversation
+    alone that begins afresh."""
+    if not chat.can_switch:
+        return await reset(chat, words)
+    before = await transcript_of(chat)
+    if not messages_of(before):
+        chat.console.line("A new conversation.")
+        return Outcome()
+    await (await chat.app.engine.manager()).end_session(chat.session)
+    there = {info.key for info in await chat.app.store.list()}
+    chat.switch(ChatState(chat.agent, _new_key(chat.spec.id, there), chat.model))
+    assert before is not None
+    title = clean_label(before.info.title, MOST_CHARACTERS)
+    chat.console.line(f"A new conversation. “{title}” stays: /sessions goes back to it.")
+    return Outcome()
+
+
+def _new_key(agent: str, there: Container[str]) -> str:
+    """The moment, as people read it: unlike a key that nobody chose it is kept until they say otherwise, as the one they came from."""
+    moment = time.strftime("chat-%Y-%m-%d-%H%M%S")
+    keys = (moment if number == 1 else f"{moment}-{number}" for number in count(1))
+    return next(key for key in keys if session_key(agent, key) not in there)
+
+
+async def reset(chat: Chat, words: str) -> Outcome:
+    """Start this conversation afresh under the same key. `sessions export` keeps what was said; servers of this session are ended."""
+    async with chat.app.store.turn(chat.session, chat.spec.id) as turn:
+        turn.reset()
+    await (await chat.app.engine.manager()).end_session(chat.session)
+    chat.console.line("A new conversation.")
+    return Outcome()
 
 
 async def model(chat: Chat, words: str) -> Outcome:

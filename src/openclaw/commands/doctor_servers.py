@@ -4,9 +4,10 @@ import os
 
 from openclaw.app import App
 from openclaw.commands.check import Check
+from openclaw.commands.console import tool_count
 from openclaw.commands.dispatch import Context
 from openclaw.commands.passing import told_on
-from openclaw.commands.render import left_out, tool_count
+from openclaw.commands.render import left_out
 from openclaw.commands.waiting import told_of_waiting, tried
 from openclaw.config.agents import agent_ids
 from openclaw.config.launchers import unpinned

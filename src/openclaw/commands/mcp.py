@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from openclaw.commands.arguments import prompt_arguments
+from openclaw.commands.console import tool_count
 from openclaw.commands.dispatch import Context
 from openclaw.commands.notices import prefix_on, say
 from openclaw.commands.once import Once, once, opened_once
@@ -22,11 +23,10 @@ from openclaw.commands.render import (
     show_resource,
     show_result,
     status_lines,
-    tool_count,
 )
 from openclaw.commands.sign_in_state import with_sign_ins
 from openclaw.commands.signature import signature
-from openclaw.commands.tool_help import annotations_of, schema_value, tool_lines
+from openclaw.commands.tool_help import annotations_of, first_line, schema_value, tool_lines
 from openclaw.commands.waiting import told_of_waiting, tried
 from openclaw.config.agents import agent as agent_spec
 from openclaw.config.wording import nearest
@@ -165,7 +165,7 @@ async def tools(context: Context, parsed: Parsed) -> int:
     else:
         context.console.table(
             ("tool", "server", "what it does"),
-            [(r["name"], r["server"], clean_label(r["description"], _DESCRIPTION)) for r in rows],
+            [(r["name"], r["server"], first_line(r["description"])) for r in rows],
         )
     for said in (*troubled, *lacking):
         say(context.console, said)

@@ -30,6 +30,7 @@ from openclaw.models.configured import provider_specs
 from openclaw.models.listing import NoListError
 from openclaw.models.naming import BUILTIN, OFFLINE
 from openclaw.models.provider import Done, ModelRequest, TextDelta
+from openclaw.models.spec import ProviderSpec
 
 # Of the models of one vendor on a screen, unless that vendor was asked for: some have hundreds.
 SHOWN: Final = 15
@@ -60,14 +61,18 @@ class Tried(msgspec.Struct, frozen=True):
 
 
 @asynccontextmanager
-async def catalog_of(engine: Engine) -> AsyncIterator[Models]:
-    """A catalog of the models of an engine's config that asks each vendor once: who waits here is told what was said."""
+async def catalog_of(engine: Engine, *, vendor: str = "", key: str = "") -> AsyncIterator[Models]:
+    """A catalog of the models of an engine's config that asks each vendor once: who waits here is told what was said. With a `key` that
+    `vendor` is asked with it, whatever the config has."""
 
     async def resolve(value: object) -> str:
         return await engine.resolve(str(value))
 
+    specs = {spec.id: msgspec.structs.replace(spec, max_retries=0) for spec in provider_specs(engine.config)}
+    if key:
+        specs[vendor] = msgspec.structs.replace(specs.get(vendor, ProviderSpec(vendor)), api_key=key)
     models = Models(
-        [msgspec.structs.replace(spec, max_retries=0) for spec in provider_specs(engine.config)],
+        specs.values(),
         environ=engine.env,
         resolve=resolve,
         look_around=engine.config.root.models.mode == "merge",

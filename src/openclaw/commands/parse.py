@@ -138,8 +138,7 @@ def parse(root: Command, words: Sequence[str], shared: Sequence[Option] = ()) ->
             if verbatim and positional:
                 positional.append(word)
                 continue
-            hint = nearest(word, list(options)) or f"Try: {_line(root, trail)} --help"
-            raise UsageError(f"{_line(root, trail)}: there is no option {word.split('=')[0]}.", hint=hint)
+            raise _no_option(_line(root, trail), word, list(options))
         _take(option, inline, queue, values)
     if not values.get("help"):
         values |= _positional(command, positional, _line(root, trail))
@@ -178,6 +177,9 @@ def _descend(
         if child is None:
             if fallback and fallback.arguments:
                 break
+            if (unknown := _known_to_none(kept, command, shared)) is not None:
+                # What stands behind it is its value, and no command.
+                raise _no_option(_line(root, trail), unknown, [o.flag for o in known])
             hint = (
                 nearest(word, [c.name for c in command.children if not c.hidden]) or f"Try: {_line(root, trail)} --help"
             )
@@ -188,6 +190,18 @@ def _descend(
         command = command.child(command.default) or command
         trail = (*trail, command.name)
     return command, trail, (*kept, *queue)
+
+
+def _known_to_none(words: Sequence[str], group: Command, shared: Sequence[Option]) -> str | None:
+    """The first of these words that is an option of no command of a group."""
+    every = [*shared, *(option for child in group.children for option in child.options)]
+    known = {o.flag: o for o in every} | {o.short: o for o in every if o.short}
+    return next((word for word in words if word.startswith("-") and _option(word, known)[0] is None), None)
+
+
+def _no_option(line: str, word: str, known: Sequence[str]) -> UsageError:
+    hint = nearest(word, known) or f"Try: {line} --help"
+    return UsageError(f"{line}: there is no option {word.split('=')[0]}.", hint=hint)
 
 
 def _option(word: str, options: Mapping[str, Option]) -> tuple[Option | None, str | None]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from openclaw.commands.console import Console, duration
+from openclaw.commands.console import Console, duration, tool_count
 from openclaw.errors import OpenClawError, ProtocolError
 from openclaw.mcp.remedies import command
 from openclaw.mcp.status import ServerStatus
@@ -50,6 +50,8 @@ def server_lines(found: Sequence[ServerStatus], console: Console) -> Iterator[st
 def status_lines(status: ServerStatus, wrote: str = "") -> Iterator[str]:
     """Everything about one server, one fact a line. `wrote` is what it last wrote to standard error, when that may tell what is wrong."""
     yield f"{clean_label(status.name, 100)}  {clean_terminal(status.target)}"
+    # Of one that runs for this command alone nobody wants to know how long it ran.
+    lasts = not status.is_passing
     facts: list[tuple[str, str]] = [
         ("State", status.shown),
         ("Transport", status.transport),
@@ -61,11 +63,11 @@ def status_lines(status: ServerStatus, wrote: str = "") -> Iterator[str]:
         ("Left out", left_out(status)),
         ("Changed", held_back(status)),
         ("MCP session", status.mcp_session_id),
-        ("Ready for", duration(status.ready_for) if status.ready_for is not None else ""),
-        ("Last heard", f"{duration(status.last_heard)} ago" if status.last_heard is not None else ""),
-        ("Restarts", str(status.restarts)),
+        ("Ready for", duration(status.ready_for) if lasts and status.ready_for is not None else ""),
+        ("Last heard", f"{duration(status.last_heard)} ago" if lasts and status.last_heard is not None else ""),
+        ("Restarts", str(status.restarts) if lasts or status.restarts else ""),
         ("Next attempt", f"in {duration(status.next_attempt)}" if status.next_attempt is not None else ""),
-        ("Calls", f"{status.in_flight} running, {status.queued} waiting"),
+        ("Calls", f"{status.in_flight} running, {status.queued} waiting" if lasts else ""),
         ("Latency", _latency(status)),
         ("Last error", _last_error(status)),
         ("Wrote", f"{wrote} (more: {command('logs', status.name, status.owner)})" if wrote else ""),
@@ -76,10 +78,6 @@ def status_lines(status: ServerStatus, wrote: str = "") -> Iterator[str]:
         if value:
             yield f"  {name:<13} {clean_label(value, 500)}"
     yield from (f"  {line}" for line in change_lines(status.changes))
-
-
-def tool_count(count: int) -> str:
-    return f"{count} tool{'' if count == 1 else 's'}"
 
 
 def left_out(status: ServerStatus) -> str:

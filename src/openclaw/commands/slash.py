@@ -17,6 +17,7 @@ from openclaw.commands.last import show_last
 from openclaw.commands.plugin_mcp import mcp_manage
 from openclaw.commands.questions import answer_question, show_pending, told
 from openclaw.commands.references import FullMessage, filled_prompt, is_prompt
+from openclaw.commands.tools import purpose
 from openclaw.config.wording import nearest
 from openclaw.content import Text, text_of
 from openclaw.errors import UsageError
@@ -114,19 +115,10 @@ async def _help(chat: Chat, words: str) -> Outcome:
     return Outcome()
 
 
-async def _new(chat: Chat, words: str) -> Outcome:
-    """Start the conversation afresh under the same key. `sessions export` keeps what was said; servers of this session are ended."""
-    async with chat.app.store.turn(chat.session, chat.spec.id) as turn:
-        turn.reset()
-    await (await chat.app.engine.manager()).end_session(chat.session)
-    chat.console.line("A new conversation.")
-    return Outcome()
-
-
 async def _tools(chat: Chat, words: str) -> Outcome:
     one = await chat.app.agent(chat.spec, workspace=chat.context.cwd, session=chat.session, folders=chat.folders)
     tools = one.tools()
-    chat.console.table(("tool", "what it does"), [(tool.name, one_line(tool.description)) for tool in tools])
+    chat.console.table(("tool", "what it does"), [(tool.name, purpose(tool)) for tool in tools])
     return Outcome()
 
 
@@ -171,8 +163,8 @@ async def _skill(chat: Chat, words: str) -> Outcome:
 # What each of SLASH_WORDS (workplace.py, with what /help says of it) does; in the same order, which a test holds.
 BUILT_IN: Mapping[str, Run] = {
     "help": _help,
-    "new": _new,
-    "reset": _new,
+    "new": conversations.new,
+    "reset": conversations.reset,
     "sessions": conversations.list_or_switch,
     "resume": conversations.list_or_switch,
     "title": conversations.title,

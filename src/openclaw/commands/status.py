@@ -9,14 +9,15 @@ from openclaw.agent.agent import Agent
 from openclaw.agent.deferral import tokens_of
 from openclaw.agent.tool_search import SearchTools
 from openclaw.app import App
+from openclaw.commands.console import tool_count
 from openclaw.commands.dispatch import Context, Surface
 from openclaw.commands.mcp import status_json
 from openclaw.commands.parse import Parsed
 from openclaw.commands.passing import told_on
-from openclaw.commands.render import tool_count
 from openclaw.commands.sign_in_state import with_sign_ins
 from openclaw.config.agents import agent, agent_ids
 from openclaw.config.load import load_config
+from openclaw.control.instance import holder, lock_file
 from openclaw.errors import ConfigError, OpenClawError, StoreError
 from openclaw.mcp.wording import held_back
 from openclaw.models.configured import misnamed
@@ -47,9 +48,7 @@ async def run(context: Context, parsed: Parsed) -> int:
     if config["restartNeeded"]:
         console.line(f"            {console.bad('!')} restart needed for: {', '.join(config['restartNeeded'])}")
     pid = found["gateway"]
-    console.line(
-        f"  Gateway   {f'runs (pid {pid})' if pid else 'this command ran without one; look: openclaw gateway status'}"
-    )
+    console.line(f"  Gateway   {f'runs (pid {pid})' if pid else await asyncio.to_thread(_beside, context)}")
     for one in found["agents"]:
         key = f", key from {one['key']}" if one["key"] else ""
         console.line(f"  Agent     {console.bold(one['id'])}  model {one['model'] or 'none'}{key}{_why(one['found'])}")
@@ -73,6 +72,14 @@ async def run(context: Context, parsed: Parsed) -> int:
         console.line(console.dim("This command started no server; to try each: openclaw mcp servers"))
     console.line(console.dim("Something wrong? openclaw doctor"))
     return code
+
+
+def _beside(context: Context) -> str:
+    """How it is with the gateway, where this is not the gateway."""
+    running = holder(lock_file(context.paths))
+    if running is None:
+        return "none runs; `openclaw gateway start` keeps servers warm"
+    return f"runs (pid {running.pid}), and did not answer this; look: openclaw gateway status"
 
 
 def _unused(context: Context) -> list[str]:

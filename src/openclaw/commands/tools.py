@@ -13,10 +13,11 @@ from openclaw.app import App
 from openclaw.commands.approval_line import approval_line
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
+from openclaw.commands.tool_help import first_line
 from openclaw.commands.waiting import told_of_waiting
-from openclaw.log import one_line
 from openclaw.mcp.readiness import named_in
 from openclaw.mcp.status import ServerStatus
+from openclaw.mcp.tools.bridge import label_of
 from openclaw.ranking import rank
 from openclaw.security.external import clean_terminal
 from openclaw.tool import Tool, find_absence
@@ -59,7 +60,12 @@ async def _told(context: Context, app: App, parsed: Parsed) -> AsyncIterator[Non
 
 
 def _row(tool: Tool) -> tuple[str, str, str]:
-    return tool.name, tool.kind + (f" {tool.origin}" if tool.origin else ""), one_line(tool.description)
+    return tool.name, tool.kind + (f" {tool.origin}" if tool.origin else ""), purpose(tool)
+
+
+def purpose(tool: Tool) -> str:
+    """What a tool is for, in one sentence. What its description says for the model alone, whose it is, stands beside it."""
+    return first_line(tool.description.removeprefix(label_of(tool.origin)) if tool.kind == "mcp" else tool.description)
 
 
 def _as_json(tool: Tool) -> dict[str, object]:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from openclaw.commands.console import duration
+from openclaw.commands.console import duration, tool_count
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
 from openclaw.config.load import load_config
@@ -225,7 +225,7 @@ def _show(answer: dict[str, Any], line: Callable[[str], None]) -> None:
 def _server_line(server: dict[str, Any]) -> str:
     """One server in one line; `openclaw mcp status` tells more."""
     reason = f": {clean_label(server['reason'], 200)}" if server["reason"] else ""
-    facts = [f"{server['state']}{reason}", f"{server['tools']} tools"]
+    facts = [f"{server['state']}{reason}", tool_count(server["tools"])]
     if server["authExpiresAt"] is not None:
         left = server["authExpiresAt"] - time.time()
         renewed = "renewed by itself" if server["authRenews"] else "sign in again"

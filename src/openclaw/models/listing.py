@@ -30,6 +30,10 @@ class NoListError(ModelError):
     """The endpoint does not say which models it has."""
 
 
+class RefusedKeyError(ModelError):
+    """The endpoint does not take the key."""
+
+
 async def offered(endpoint: ModelEndpoint, wire: Wire, *, patience: float = PATIENCE) -> tuple[str, ...]:
     """The names of its models, in its order. Raises ModelError."""
     url = list_url(wire.url(endpoint.base_url))
@@ -55,7 +59,8 @@ async def offered(endpoint: ModelEndpoint, wire: Wire, *, patience: float = PATI
     reason = reason_of(refusal)
     if reason == "deadline":
         raise ModelError(f"{endpoint.provider} did not answer within {patience:g} s.")
-    raise ModelError(sentence(reason, refusal, endpoint, "", wire=wire.label, url=url))
+    told = sentence(reason, refusal, endpoint, "", wire=wire.label, url=url)
+    raise RefusedKeyError(told) if reason == "key" else ModelError(told)
 
 
 def list_url(chat_url: str) -> str:

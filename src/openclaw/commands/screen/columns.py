@@ -146,6 +146,8 @@ def table_rows(rows: Sequence[Sequence[str]], width: int, gap: int = 2) -> list[
     """A table without lines: columns as wide as their widest cell, or as fits into `width`; 0 for a pipe, where nothing is folded."""
     wanted = [max(cells(row[place]) for row in rows) for place in range(len(rows[0]))]
     given = columns(wanted, width, gap) if width else wanted
+    if width and sum(given) + gap * (len(given) - 1) > width:
+        return _records(rows, width, gap)
     shown: list[str] = []
     for row in rows:
         boxes = [
@@ -156,6 +158,20 @@ def table_rows(rows: Sequence[Sequence[str]], width: int, gap: int = 2) -> list[
             pieces = [box[number] if number < len(box) else "" for box in boxes]
             padded = [piece + " " * (size - cells(piece)) for piece, size in zip(pieces, given, strict=True)]
             shown.append((" " * gap).join(padded).rstrip())
+    return shown
+
+
+def _records(rows: Sequence[Sequence[str]], width: int, gap: int) -> list[str]:
+    """What has more columns than fit beside each other: each row a block, its cells below each other behind their names."""
+    names, size = rows[0], max(map(cells, rows[0]))
+    shown: list[str] = []
+    for row in rows[1:]:
+        shown += [""] if shown else []
+        for name, cell in zip(names, row, strict=True):
+            if cell:
+                label = name + " " * (size - cells(name) + gap)
+                boxes = boxed(cell, max(width - cells(label), _FEW))
+                shown += [f"{label if number == 0 else ' ' * cells(label)}{box}" for number, box in enumerate(boxes)]
     return shown
 
 

@@ -259,7 +259,7 @@ class _PlainCode(CodeBlock):
 
 
 def _with_addresses(token: Token) -> Token:
-    """The same with pictures as their words and their address, which nobody fetches, and bare addresses as they stand."""
+    """The same with pictures as their words and their address, which nobody fetches, bare addresses as they stand, and lines as lines."""
     if not token.children:
         return token
     children: list[Token] = []
@@ -268,6 +268,9 @@ def _with_addresses(token: Token) -> Token:
         if child.type == "image":
             shown = f"[{child.content or 'picture'}] ({child.attrs.get('src', '')})"
             children.append(Token("text", "", 0, content=shown))
+        elif child.type == "softbreak":
+            # Who writes a new line in an answer means one: lists of files, addresses, verses.
+            children.append(Token("hardbreak", "br", 0))
         elif child.type == "link_open" and child.markup == "autolink":
             is_bare = True
         elif child.type == "link_close" and is_bare:

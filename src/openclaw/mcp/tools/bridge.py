@@ -96,7 +96,12 @@ def tool_of(entry: ToolEntry, run: Run, facts: Callable[[], ToolFacts] | None = 
 
 def describe(server: str, details: Details) -> str:
     text = clean_text(details.description or details.title or "", MAX_DESCRIPTION)
-    return f"[MCP server: {server}] {text or 'No description'}"
+    return f"{label_of(server)}{text or 'No description'}"
+
+
+def label_of(server: str) -> str:
+    """What every description of a server's tool begins with: a model is to know whose words they are."""
+    return f"[MCP server: {clean_label(server, MAX_LABEL)}] "
 
 
 def _failed(call: Result, server: str, tool: str) -> ToolResult:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclaw.commands.screen.columns import boxed, cells, columns, cut, fold, folded, in_ascii
+from openclaw.commands.screen.columns import boxed, cells, columns, cut, fold, folded, in_ascii, table_rows
 
 LINE = "the first of them is the one that most people know"
 
@@ -64,3 +64,30 @@ def test_folding_loses_no_word_and_no_row_is_too_wide_but_for_one_word(text: str
     shown = fold(text, width)
     assert shown.split() == text.split()
     assert all(cells(row) <= width or len(row.split()) == 1 for row in shown.split("\n"))
+
+
+def test_a_table_with_more_columns_than_fit_shows_each_row_as_a_block() -> None:
+    head = ("id", "server", "tool", "agent", "allows", "given", "used", "holds")
+    row = (
+        "g_35c19de8e4d4189b",
+        "files",
+        "list_allowed_directories",
+        "all",
+        "counts as reading",
+        "2026-11-18",
+        "",
+        "yes",
+    )
+    shown = table_rows([head, row, row], 40)
+    assert shown == [
+        "id      g_35c19de8e4d4189b",
+        "server  files",
+        "tool    list_allowed_directories",
+        "agent   all",
+        "allows  counts as reading",
+        "given   2026-11-18",
+        "holds   yes",
+        "",
+        *shown[:7],
+    ]
+    assert len(table_rows([head, row, row], 200)) == 3

@@ -96,6 +96,17 @@ def test_a_link_shows_where_it_leads_and_a_picture_is_only_named() -> None:
     ]
 
 
+def test_a_line_that_the_model_began_stays_one() -> None:
+    assert whole("readme.md\nnotes.md\n\n- one\n  more\n- two") == [
+        "readme.md",
+        "notes.md",
+        "",
+        " • one",
+        "   more",
+        " • two",
+    ]
+
+
 def test_html_and_definitions_are_text() -> None:
     assert whole("Use `List<int>` or <b>List<T></b>.\n\n[1]: https://a.example") == [
         "Use List<int> or <b>List<T></b>.",
