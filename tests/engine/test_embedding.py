@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import subprocess
 import sys
 import warnings
 from collections.abc import Awaitable, Callable, Iterator
@@ -346,3 +347,28 @@ async def test_what_went_wrong_names_no_command_that_the_program_does_not_have(
     assert [text for text in said if "openclaw mcp" in text or "/mcp " in text] == []
     assert "`manager.stderr('gone')` shows what it wrote." in said[0]
     assert "`await manager.server('gone').refresh()` tries it again." in str(caught.value)
+
+
+async def test_what_a_program_left_out_is_told_in_the_words_it_used() -> None:
+    server = Server("shop", in_process=shop(), tool_include=["add", "point"], tool_exclude=["po*"])
+    async with Manager([server]) as manager:
+        told = {absence.name: absence.reason for absence in manager.absences()}
+    assert told["shop__point"] == "The tool is left out: tool_exclude has 'po*'."
+    assert told["shop__broken"] == "The tool is left out: tool_include does not name it."
+
+
+def test_a_program_that_sets_up_no_logging_has_nothing_of_ours_on_its_standard_error() -> None:
+    program = (
+        "import asyncio, sys\n"
+        "from openclaw.mcp import Manager, Server\n"
+        "async def main():\n"
+        "    lost = Server('lost', command=sys.executable, args=['-c', 'raise SystemExit(\"no database\")'], max_restarts=0)\n"
+        "    async with Manager([lost]) as manager:\n"
+        "        print(manager.status()[0].state)\n"
+        "asyncio.run(main())\n"
+    )
+    quiet = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    asked = f"import logging; logging.basicConfig()\n{program}"
+    heard = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, timeout=60)
+    assert (quiet.stdout, quiet.stderr) == ("failed\n", "")
+    assert "MCP server 'lost' stderr: no database" in heard.stderr

@@ -26,6 +26,8 @@ from openclaw.mcp.connect import Resolve
 from openclaw.redact import SECRET_SCHEME
 
 _log = logging.getLogger(__name__)
+# A program that did not set up logging does not want ours on its standard error.
+logging.getLogger("openclaw").addHandler(logging.NullHandler())
 
 Text = str | os.PathLike[str]
 TransportWord = Literal["stdio", "http", "streamable-http", "sse"]
@@ -45,8 +47,9 @@ class Server:
 
     Times are seconds. A call ends after `call_timeout` without an answer; each sign of progress starts that time anew, up to
     `max_total_timeout` in all (ten times as long, unless given). `tool_include` and `tool_exclude` choose tools by their own names, with
-    `*` as a wildcard. A server that is `lazy` starts with its first call. `trust` is what becomes of a tool whose definition changes: it
-    keeps the one first seen (`"pin"`), or takes the new one (`"follow"`). `isolation="session"` gives each session its own connection.
+    `*` as a wildcard. A server that is `lazy` starts with its first call, and once before that when its tools are not known yet (a `state`
+    of the manager remembers them). `trust` is what becomes of a tool whose definition changes: it keeps the one first seen (`"pin"`), or
+    takes the new one (`"follow"`). `isolation="session"` gives each session its own connection.
     """
 
     __slots__ = ("in_process", "spec")

@@ -224,7 +224,9 @@ def _steps(items: Sequence[T]) -> Iterator[Sequence[T]]:
 
 def filtered_by(spec: ServerSpec, tool: str) -> str:
     """Why the server's toolFilter leaves a tool out; empty when it does not."""
+    # Who wrote it in Python has no config to look into.
+    include, exclude = ("toolFilter.include", "toolFilter.exclude") if spec.where else ("tool_include", "tool_exclude")
     if spec.tool_include and first_match(spec.tool_include, tool) is None:
-        return "toolFilter.include does not name it"
+        return f"{include} does not name it"
     pattern = first_match(spec.tool_exclude, tool)
-    return "" if pattern is None else f"toolFilter.exclude has '{pattern}'"
+    return "" if pattern is None else f"{exclude} has '{pattern}'"
