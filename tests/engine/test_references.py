@@ -38,7 +38,7 @@ GREET = {"name": "greet", "arguments": [{"name": "who", "required": True}, {"nam
 async def test_the_arguments_of_a_prompt_are_completed_and_their_values_by_its_server(site: Site) -> None:
     site.plan(prompts=[GREET])
     async with Manager([site.spec()], dependencies=site.dependencies) as manager:
-        assert await prompt_names(manager, "") == ["shop:greet"]
+        assert list(await prompt_names(manager, "")) == ["shop:greet"]
         assert await argument_words(manager, "", "shop:greet", "") == ["who=", "tone="]
         assert await argument_words(manager, "", "shop:greet", "who=Ann t") == ["tone="]
         assert await argument_words(manager, "", "shop:greet", "who=Ann tone=w") == ["tone=wone", "tone=wtwo"]
@@ -57,7 +57,7 @@ async def test_a_server_that_does_not_name_its_prompts_keeps_nobody_elses_from_b
         one.http.fault("prompts/list", hold())
         two.http.fault("prompts/list", reset())
         async with Manager([one.spec(), two.spec(), three.spec()]) as manager:
-            assert await prompt_names(manager, "") == ["three:greet"]
+            assert list(await prompt_names(manager, "")) == ["three:greet"]
 
 
 async def test_marks_that_end_a_sentence_are_no_part_of_a_reference_unless_they_are_listed_so(site: Site) -> None:

@@ -85,7 +85,7 @@ async def test_a_key_that_is_refused_is_not_kept_and_no_model_means_none(tmp_pat
             ("The key of openai was not kept.", ""),
             ("Number [6]: ", ENTER),
             ("Which MCP server", ""),
-            ("2) Those of Cursor, which are on this machine", ""),
+            ("2)  Those of Cursor, which are on this machine", ""),
             ("Number [2]: ", f"1{ENTER}"),
             ("Start the gateway now?", ENTER),
         )
@@ -103,6 +103,42 @@ async def test_a_key_that_is_refused_is_not_kept_and_no_model_means_none(tmp_pat
     # A key of the environment would bring a model by itself: that none is wanted is written down, and said.
     assert json.loads(person.config.read_text())["agents"] == {"defaults": {"model": {"primary": "builtin/offline"}}}
     assert "The key of openai stays and is not used" in with_key[1]
+
+
+async def test_a_server_of_ones_own_is_taken_by_its_address_and_one_that_does_not_answer_leaves_nothing(
+    tmp_path: Path,
+) -> None:
+    person = Program.under(tmp_path)
+    (tmp_path / "bin").mkdir()
+    address = "Vendor, or the address of a server that speaks as OpenAI's does [mistral]: "
+    async with ChatServer(models=("local-model",)) as server:
+        env = {**person.env(OLLAMA_HOST="127.0.0.1:9"), "PATH": str(tmp_path / "bin")}
+        code, shown = await asyncio.to_thread(
+            drive,
+            person,
+            env,
+            ("Number [6]: ", f"5{ENTER}"),
+            (address, f"http://127.0.0.1:9/v1{ENTER}"),
+            ("A name for it [own]: ", ENTER),
+            ("API key of own, Enter when it wants none (nothing is shown): ", ENTER),
+            ("own cannot be reached", ""),
+            ("Number [6]: ", f"5{ENTER}"),
+            (address, f"ftp://nowhere{ENTER}"),
+            ("A name for it [own]: ", ENTER),
+            ("ftp://nowhere cannot be used: ", ""),
+            ("Number [6]: ", f"5{ENTER}"),
+            (address, f"{server.url}{ENTER}"),
+            ("A name for it [own]: ", f"house{ENTER}"),
+            ("API key of house, Enter when it wants none (nothing is shown): ", f"{server.key}{ENTER}"),
+            ("Model of house (1 there) [local-model]: ", ENTER),
+            ("Number [1]: ", ENTER),
+            ("Start the gateway now?", ENTER),
+        )
+    written = json.loads(person.config.read_text())
+    assert (code, "Model    house/local-model" in shown) == (0, True)
+    assert list(written["models"]["providers"]) == ["house"]
+    assert written["models"]["providers"]["house"]["baseUrl"] == server.url
+    assert server.key not in shown + person.config.read_text()
 
 
 def test_without_a_terminal_it_says_what_to_type_instead_and_yes_takes_what_is_offered(tmp_path: Path) -> None:

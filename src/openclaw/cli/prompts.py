@@ -46,7 +46,8 @@ class Prompts:
         """Which of the options, from 0 on. They are shown with numbers from 1 on."""
         self._console.note(question)
         for number, option in enumerate(options, 1):
-            self._console.note(f"  {number}) {option}")
+            # Two blanks: what is folded stands below the words, and not below the number.
+            self._console.note(f"  {number})  {option}")
         while True:
             said = await self.text("Number", str(default + 1))
             if said.isdecimal() and 1 <= int(said) <= len(options):

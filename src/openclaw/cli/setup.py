@@ -9,6 +9,7 @@ import asyncio
 import shlex
 import shutil
 import sys
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from typing import Final
 
@@ -21,7 +22,7 @@ from openclaw.commands.import_search import search
 from openclaw.commands.models import catalog_of, doubts, model_path, tried_line, try_model
 from openclaw.commands.parse import Parsed
 from openclaw.config.agents import agent as agent_spec
-from openclaw.config.edit import edit_file, set_value
+from openclaw.config.edit import edit_file, remove, set_value
 from openclaw.config.load import Config, load_config
 from openclaw.config.servers import server_specs
 from openclaw.control.instance import holder, lock_file
@@ -32,7 +33,9 @@ from openclaw.models.vendors import VENDORS
 
 # Vendors of which most people have a key of one; the others can be typed.
 _USUAL: Final = ("anthropic", "openai", "google", "openrouter")
-_ANOTHER: Final = "Another vendor"
+_ANOTHER: Final = "Another vendor, or a server of your own"
+# What a server of one's own is called, unless its person says otherwise.
+_OWN: Final = "own"
 _NONE: Final = "None for now: words pick a tool, and no language model answers"
 
 
@@ -147,19 +150,25 @@ def _others() -> list[str]:
 
 async def _of_vendor(context: Context, prompts: Prompts, config: Config, vendor: str, undo: AsyncExitStack) -> str:
     """A model of a vendor, whose key is asked for when there is none; `undo` takes it away again."""
+    is_own = False
     if vendor == _ANOTHER:
-        vendor = await prompts.text("Vendor", _others()[0])
+        vendor = await prompts.text("Vendor, or the address of a server that speaks as OpenAI's does", _others()[0])
+        if is_own := "://" in vendor:
+            vendor = await _own(context, prompts, config, vendor, undo)
+            config = load_config(context.paths, context.env)
         check_vendor(config, vendor)
     async with context.open_engine() as engine, catalog_of(engine) as models:
         takes_key = vendor in VENDORS and VENDORS[vendor].variables and not models.key_origin(vendor)
-    if takes_key:
-        if not (key := usable(await prompts.hidden(f"API key of {vendor}"))):
+    if takes_key or is_own:
+        key = usable(await prompts.hidden(f"API key of {vendor}{', Enter when it wants none' if is_own else ''}"))
+        if not (key or is_own):
             raise UsageError(f"Without a key {vendor} does not answer.")
-        kept = await keep_key(context, config, vendor, key)
-        undo.push_async_callback(_take_back, context, vendor)
-        context.console.note(f"The key is in {kept.place}.")
-        if kept.warning:
-            context.console.note(kept.warning)
+        if key:
+            kept = await keep_key(context, config, vendor, key)
+            undo.push_async_callback(_take_back, context, vendor)
+            context.console.note(f"The key is in {kept.place}.")
+            if kept.warning:
+                context.console.note(kept.warning)
     async with context.open_engine() as engine, catalog_of(engine) as models:
         offered = await models.offered(vendor)
         usual = VENDORS[vendor].model if vendor in VENDORS else ""
@@ -168,6 +177,28 @@ async def _of_vendor(context: Context, prompts: Prompts, config: Config, vendor:
         name = models.full_name(f"{vendor}/{model.removeprefix(f'{vendor}/')}")
         if (doubt := await doubts(models, name)).unknown:
             raise UsageError(doubt.text)
+    return name
+
+
+async def _own(context: Context, prompts: Prompts, config: Config, address: str, undo: AsyncExitStack) -> str:
+    """A provider for a server of one's own, by its address; `undo` takes it away again. Its name."""
+    name = await prompts.text("A name for it", _OWN)
+    path = ("models", "providers", name)
+    if name in VENDORS or name in config.root.models.providers or not name.isidentifier():
+        raise UsageError(
+            f"{one_line(name, 60)} cannot be its name.", hint="Take one word of letters that no vendor has."
+        )
+
+    async def write(change: Callable[[str], str]) -> None:
+        await asyncio.to_thread(edit_file, context.paths, context.env, change)
+
+    try:
+        entry = {"baseUrl": address, "api": "openai-completions"}
+        await write(lambda source: set_value(source, path, entry))
+    except ConfigError as error:
+        # It is what was typed a moment ago, and no fault of the file.
+        raise UsageError(f"{one_line(address, 200)} cannot be used: {error.problems[0].message}") from None
+    undo.push_async_callback(write, lambda source: remove(source, path))
     return name
 
 

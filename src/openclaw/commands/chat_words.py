@@ -110,7 +110,7 @@ async def _offered(chat: Chat, line: str) -> dict[str, str]:
 async def _commands(chat: Chat) -> dict[str, str]:
     skills = await asyncio.to_thread(chat.skills)
     of_skills = {name: found.skill.description for name, found in skills.commands.items()}
-    prompts = dict.fromkeys(await prompt_names(await chat.app.engine.manager(), chat.spec.id), "a prompt")
+    prompts = await prompt_names(await chat.app.engine.manager(), chat.spec.id)
     served = (await chat.served()).descriptions()
     return {f"/{name}": text for name, text in {**SLASH_WORDS, **of_skills, **prompts, **served}.items()}
 

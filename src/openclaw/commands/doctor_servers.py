@@ -1,6 +1,7 @@
 """How servers stand, for `openclaw doctor`: each is asked, and what is wrong with it comes with the command that takes one further."""
 
 import os
+import re
 
 from openclaw.app import App
 from openclaw.commands.check import Check
@@ -21,6 +22,9 @@ from openclaw.process.environment import child_environment
 from openclaw.process.find_program import find_program
 from openclaw.secrets.plaintext import plaintext_findings
 from openclaw.security.external import clean_label
+
+# Where the key of a model vendor stands; `openclaw keys` names a vendor by one word.
+_MODEL_KEY = re.compile(r"models\.providers\.([\w-]+)\.apiKey")
 
 
 async def server_checks(context: Context, app: App, *, asks: bool) -> list[Check]:
@@ -43,10 +47,16 @@ async def server_checks(context: Context, app: App, *, asks: bool) -> list[Check
                 "Secrets",
                 "warning",
                 f"{place}: {finding.path} holds a credential in plain sight",
-                "Use a secret:// reference.",
+                _put_away(finding.path),
             )
         )
     return checks
+
+
+def _put_away(path: str) -> str:
+    """What to do about a credential in plain sight."""
+    key = _MODEL_KEY.fullmatch(path)
+    return f"Run: openclaw keys set {key[1]}" if key else "Use a secret:// reference."
 
 
 def _launcher(spec: ServerSpec) -> Check | None:

@@ -28,7 +28,7 @@ def port_check(config: Config) -> Check | None:
         for listener in listen(section.bind, section.port):
             listener.close()
     except PortTakenError as error:
-        return Check("Gateway", "warning", f"none could start: {error.message}", f"{error.hint} Or end that program.")
+        return Check("Gateway", "warning", f"none could start: {error.message}", f"{error.hint}, or end that program.")
     except OpenClawError as error:
         return Check("Gateway", "warning", f"none could start: {error.message}", error.hint)
     return None

@@ -207,21 +207,28 @@ async def _entry(manager: Manager, server: str, agent: str, prompt: str) -> Prom
     return listed[prompt]
 
 
-async def prompt_names(manager: Manager, agent: str) -> list[str]:
-    """The prompts that can be typed now: those of servers that are up. No server is started for this, and none is waited for long."""
+async def prompt_names(manager: Manager, agent: str) -> dict[str, str]:
+    """The prompts that can be typed now, and what is said of each: those of servers that are up. No server is started for this, and none is
+    waited for long."""
     up = [status.name for status in manager.status(agent) if status.state == "ready"]
     named = await asyncio.gather(*(_names(manager, agent, server) for server in up))
-    return [name for names in named for name in names]
+    return {name: text for names in named for name, text in names.items()}
 
 
-async def _names(manager: Manager, agent: str, server: str) -> list[str]:
+async def _names(manager: Manager, agent: str, server: str) -> dict[str, str]:
     try:
         async with asyncio.timeout(_NAMES_SECONDS):
             entries: Sequence[PromptEntry] = await manager.server(server, agent).use(list_prompts)
     except (TimeoutError, OpenClawError):
         # What the other servers have can still be typed.
-        return []
-    return [f"{typed_name(server)}:{entry.name}" for entry in entries]
+        return {}
+    return {f"{typed_name(server)}:{entry.name}": _about(entry) for entry in entries}
+
+
+def _about(entry: PromptEntry) -> str:
+    """What a prompt takes, and what it is for."""
+    takes = " ".join(f"{argument.name}{'' if argument.required else '?'}" for argument in entry.arguments or [])
+    return ": ".join(filter(None, (takes, entry.description or entry.title or ""))) or "a prompt"
 
 
 async def argument_words(manager: Manager, agent: str, name: str, typed: str) -> list[str]:

@@ -64,7 +64,8 @@ def _open(address: str, port: int) -> socket.socket:
         if error.errno == errno.EADDRINUSE:
             owner = owner_of(port)
             raise PortTakenError(
-                f"Port {port} is taken{f' by {owner}' if owner else ''}.", hint="Set gateway.port to another one."
+                f"Port {port} is taken{f' by {owner}' if owner else ''}.",
+                hint=f"Use another one: openclaw config set gateway.port {port + 1 if port < 65535 else port - 1}",
             ) from None
         raise OpenClawError(f"Cannot listen on {address}, port {port}: {error.strerror}.") from None
     return listener
