@@ -36,9 +36,13 @@ GREET = {"name": "greet", "arguments": [{"name": "who", "required": True}, {"nam
 
 
 async def test_the_arguments_of_a_prompt_are_completed_and_their_values_by_its_server(site: Site) -> None:
-    site.plan(prompts=[GREET])
+    site.plan(prompts=[GREET, {"name": "plain"}, {"name": "told", "description": "Tells."}])
     async with Manager([site.spec()], dependencies=site.dependencies) as manager:
-        assert list(await prompt_names(manager, "")) == ["shop:greet"]
+        assert await prompt_names(manager, "") == {
+            "shop:greet": "who tone?",
+            "shop:plain": "a prompt",
+            "shop:told": "Tells.",
+        }
         assert await argument_words(manager, "", "shop:greet", "") == ["who=", "tone="]
         assert await argument_words(manager, "", "shop:greet", "who=Ann t") == ["tone="]
         assert await argument_words(manager, "", "shop:greet", "who=Ann tone=w") == ["tone=wone", "tone=wtwo"]

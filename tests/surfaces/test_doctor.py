@@ -317,3 +317,5 @@ async def test_a_model_that_answers_is_well_and_one_that_is_not_asked_is_said_to
     )
     assert re.search("^--  Agent main: model local/local-model.*: not asked$", offline.stdout, re.MULTILINE)
     assert (asked.returncode, offline.returncode) == (0, 0)
+    # Its key stands in the file.
+    assert "holds a credential in plain sight\n      Run: openclaw keys set local\n" in asked.stdout

@@ -164,3 +164,14 @@ async def test_nothing_is_left_of_what_was_waited_for(person: Program) -> None:
         screen = await asyncio.to_thread(drag_the_edge, person)
     assert [row for row in screen if "stops" in row] == []
     assert screen[0] == "Let me think"
+
+
+def test_while_a_server_takes_its_time_to_end_the_answer_stands_and_that_is_said(person: Program) -> None:
+    servers = {"part": stdio_server("--stubborn")}
+    person.configure(json.dumps({"mcp": {"servers": servers}}))
+    words = [OPENCLAW, "mcp", "call", "part__echo", "--yes", "text=hello"]
+    with Terminal(words, cwd=person.workspace, env=person.env(), columns=100) as terminal:
+        rows = terminal.until(lambda rows: waits(rows, "Ending what ran for this"))
+        assert "hello" in rows
+        assert terminal.ends()[0] == 0
+        assert [row for row in terminal.screen if row] == ["hello"]

@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TextIO, TypeVar
 
 from openclaw.cli.keyboard import Keyboard
 from openclaw.cli.terminal_asker import TerminalAsker
-from openclaw.commands.console import Console, never
+from openclaw.commands.console import Console, Live, never
 from openclaw.commands.dispatch import Context, dispatch
 from openclaw.commands.options import SHARED
 from openclaw.commands.parse import Command, parse
@@ -43,6 +43,8 @@ T = TypeVar("T")
 
 # What a command leaves running gets this long to clean up.
 _LAST_SECONDS = 2.0
+# The answer is there, and what ran for it is ended.
+_ENDING = "Ending what ran for this"
 
 
 def run(words: Sequence[str], root: Command) -> int:
@@ -52,13 +54,14 @@ def run(words: Sequence[str], root: Command) -> int:
     shared = _shared_options(words, root)
     _log_as(shared, LoggingSection())
     paths = Paths.from_env(env, config=str(shared.get("config") or ""))
+    console = terminal(env, no_color=bool(shared.get("no-color")))
     context = Context(
-        console=terminal(env, no_color=bool(shared.get("no-color"))),
+        console=console,
         paths=paths,
         env=env,
         cwd=Path.cwd(),
-        open_app=lambda: _own_app(paths, env, shared),
-        open_engine=lambda: _own_engine(paths, env, shared),
+        open_app=lambda: _own_app(paths, env, shared, console.live),
+        open_engine=lambda: _own_engine(paths, env, shared, console.live),
         root=root,
     )
     if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
@@ -127,12 +130,18 @@ async def _until_signalled(words: Sequence[str], context: Context) -> int:
 
 
 @asynccontextmanager
-async def _own_app(paths: Paths, env: Mapping[str, str], shared: Mapping[str, object]) -> "AsyncIterator[App]":
+async def _own_app(
+    paths: Paths, env: Mapping[str, str], shared: Mapping[str, object], live: Live
+) -> "AsyncIterator[App]":
     """An App for this command alone. `shared` are the options of every command."""
     config = _loaded(paths, env, shared)
     app_class = await _loaded_class(_app_class)
-    async with app_class(config, paths=paths, env=env, workspace=Path.cwd()) as app:
-        yield app
+    with ExitStack() as ending:
+        async with app_class(config, paths=paths, env=env, workspace=Path.cwd()) as app:
+            try:
+                yield app
+            finally:
+                ending.enter_context(live.waiting(_ENDING))
 
 
 async def _loaded_class(load: "Callable[[], type[T]]") -> "type[T]":
@@ -153,11 +162,17 @@ def _engine_class() -> "type[Engine]":
 
 
 @asynccontextmanager
-async def _own_engine(paths: Paths, env: Mapping[str, str], shared: Mapping[str, object]) -> "AsyncIterator[Engine]":
+async def _own_engine(
+    paths: Paths, env: Mapping[str, str], shared: Mapping[str, object], live: Live
+) -> "AsyncIterator[Engine]":
     config = _loaded(paths, env, shared)
     engine_class = await _loaded_class(_engine_class)
-    async with engine_class(config, paths=paths, env=env) as engine:
-        yield engine
+    with ExitStack() as ending:
+        async with engine_class(config, paths=paths, env=env) as engine:
+            try:
+                yield engine
+            finally:
+                ending.enter_context(live.waiting(_ENDING))
 
 
 def _loaded(paths: Paths, env: Mapping[str, str], shared: Mapping[str, object]) -> Config:
