@@ -36,8 +36,8 @@ from openclaw.config.servers import secret_text
 from openclaw.content import Block, Framed, Text, ToolCall, UserMessage
 from openclaw.conversation import UNKNOWN, Conversation
 from openclaw.engine import NATIVE_NAMES, Engine
-from openclaw.errors import ConfigError, OpenClawError, UsageError
-from openclaw.files import make_directory
+from openclaw.errors import ConfigError, OpenClawError, StoreError, UsageError
+from openclaw.files import make_directory, private_key
 from openclaw.log import short_hash
 from openclaw.mcp.session_servers import SessionServers
 from openclaw.media import MB
@@ -296,8 +296,17 @@ class App:
                 contexts=(served, plugins, *given),
                 skills=skills.prompt,
                 search=self._search(spec.id, given),
+                frame_key=self._frame_key,
             ),
         )
+
+    @cached_property
+    def _frame_key(self) -> bytes:
+        try:
+            return private_key(self.paths.frame_key_file)
+        except StoreError as error:
+            _log.warning("Prompts are the same from turn to turn only as long as this process runs: %s", error)
+            return secrets.token_bytes()
 
     def _search(self, agent: str, given: Sequence[SessionServers]) -> ToolSearch:
         for servers in given:

@@ -1,7 +1,7 @@
 """Files of ours on disk: for their owner alone, and never half written.
 
-Owns how a private file or directory is made, and how one is replaced whole. What is in them is their owner's business. Files of a person's
-workspace are not ours: `tools/confine.py`. One holder at a time is `lock.py`.
+Owns how a private file or directory is made, how one is replaced whole, and how a key is made and kept. What is in them is their owner's
+business. Files of a person's workspace are not ours: `tools/confine.py`. One holder at a time is `lock.py`.
 """
 
 import contextlib
@@ -17,6 +17,7 @@ from openclaw.errors import StoreError
 _EXCLUSIVE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 # Of randomness in the name of a file being written: two writers at the same moment never meet.
 _NAME_BYTES = 8
+_KEY_BYTES = 32
 # How often a file that is being read is tried to be replaced, and how many seconds lie between.
 _TRIES = 20
 _PAUSE = 0.01
@@ -36,6 +37,32 @@ def create(path: Path, pieces: Iterable[bytes | memoryview]) -> int:
     """A new file, never one that is there already, nor one behind a link. How many bytes it holds. Raises OSError."""
     with open(os.open(path, _EXCLUSIVE, 0o600), "wb") as file:
         return sum(file.write(piece) for piece in pieces)
+
+
+def private_key(path: Path) -> bytes:
+    """A key that is made when it is first asked for, and kept in a file of its own. Blocks. Raises StoreError."""
+    try:
+        make_directory(path.parent)
+        if not path.exists():
+            _make_key(path)
+        found = path.read_bytes()
+    except OSError as error:
+        raise StoreError(f"{path} cannot be used: {reason(error)}.") from None
+    if len(found) != _KEY_BYTES:
+        raise StoreError(f"{path} is not a key.", hint="Remove it: another one is made.")
+    return found
+
+
+def _make_key(path: Path) -> None:
+    fresh = path.with_name(f".{path.name}.{os.urandom(_NAME_BYTES).hex()}")
+    create(fresh, [os.urandom(_KEY_BYTES)])
+    try:
+        # Another process may have made one meanwhile: that one counts.
+        os.link(fresh, path)
+    except FileExistsError:
+        pass
+    finally:
+        os.unlink(fresh)
 
 
 def replace(path: Path, data: bytes, *, durable: bool = True) -> None:

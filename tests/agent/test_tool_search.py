@@ -25,8 +25,8 @@ BY_CALL = Answer(calls=(Call("c2", "tool_call", {"id": "many__tool_37", "argumen
 BY_NAME = Answer(calls=(Call("c2", "many__tool_37", {"path": "a"}),))
 
 
-def many(count: int = 50) -> dict[str, Any]:
-    return {"command": sys.executable, "args": ["-I", "-S", str(SCRIPT), str(count), "turning"]}
+def many(count: int = 50, *words: str) -> dict[str, Any]:
+    return {"command": sys.executable, "args": ["-I", "-S", str(SCRIPT), str(count), "turning", *words]}
 
 
 def home_of(folder: Path, api: str, server: ModelServer, *, own_door: bool = False, **config: Any) -> Home:
@@ -84,15 +84,22 @@ async def test_a_tool_is_found_and_called_again_in_the_next_turn_and_after_a_res
     again = Answer(calls=(Call("c3", calling.calls[0].name, calling.calls[0].arguments),))
     late = Answer(calls=(Call("c4", "many__tool_3", {"path": "b"}),))
     replies: list[Reply] = [FIND, calling, Answer("Done."), again, Answer("Again."), late, Answer("By its name.")]
+    replies.append(Answer("Well."))
     events: list[Event] = []
     async with kind(replies) as server:
-        home = home_of(tmp_path, api, server, own_door=own_door)
+        instructed = {"servers": {"many": many(50, "instructed")}}
+        unasked = {"approval": {"mode": "off", "taint": "off"}}
+        home = home_of(tmp_path, api, server, own_door=own_door, mcp=instructed, tools=unasked)
+        skill = home.paths.workspace_dir / "skills" / "notes" / "SKILL.md"
+        skill.parent.mkdir(parents=True)
+        skill.write_text("---\nname: notes\ndescription: How notes are kept here.\n---\nBriefly.\n")
         async with app_of(home) as app:
             first = await app.reply("Do thing 37.", Conversation(session=SESSION, sink=events.append))
             second = await app.reply("And again.", Conversation(session=SESSION))
-        in_one_process = len(server.requests)
         async with app_of(home) as app:
             third = await app.reply("And thing 3.", Conversation(session=SESSION))
+            # By now the server is connected again, which it was not when the turn before it began.
+            await app.reply("How are you?", Conversation(session=SESSION))
             async with app.store.turn(first.session_key, "main") as turn:
                 kept = [call for m in turn.history() if isinstance(m, AssistantMessage) for call in m.tool_calls]
 
@@ -110,8 +117,10 @@ async def test_a_tool_is_found_and_called_again_in_the_next_turn_and_after_a_res
     assert ("tool_call" in shown_tools(server.requests[0])) is not own_door
     answered = json.dumps(server.requests[1])
     assert ("tool_reference" in answered or "tool_search_output" in answered) is own_door
-    hold_their_beginnings(server.requests[:in_one_process])
-    hold_their_beginnings(server.requests[in_one_process:])
+    said = json.dumps(server.requests[-1])
+    assert ["Ask for one thing at a time." in said, "How notes are kept here." in said] == [True, True]
+    # What a vendor may keep of a prompt, it keeps from turn to turn and from process to process.
+    hold_their_beginnings(server.requests)
 
 
 async def test_a_model_that_refuses_the_vendors_form_goes_on_through_the_neutral_door(tmp_path: Path) -> None:
@@ -206,8 +215,7 @@ async def test_a_tool_for_pages_alone_is_offered_through_no_door_and_runs_throug
         Answer("Enough."),
     ]
     events: list[Event] = []
-    server_of_pages = many(3 if door == "all shown" else 50)
-    server_of_pages["args"].append("pages")
+    server_of_pages = many(3 if door == "all shown" else 50, "pages")
     async with kind(replies) as server:
         home = home_of(tmp_path, api, server, own_door=own_door, mcp={"servers": {"many": server_of_pages}})
         async with app_of(home) as app:

@@ -17,6 +17,7 @@ from openclaw.mcp.manager import Manager
 from openclaw.mcp.tools.pins import Upgrade, digest_of
 from openclaw.mcp.tools.registry import STEP
 from openclaw.mcp.tools.results import Result
+from openclaw.security.unframe import without_frames
 from openclaw.tool import Absence
 from openclaw.transport.base import Transport
 from parts.http_faults import hold
@@ -346,6 +347,29 @@ async def test_a_lazy_server_starts_with_the_first_call_once_it_is_known(tmp_pat
             assert (manager.status()[0].state, manager.status()[0].pid) == ("stopped", None)
             assert "shop__echo" in names(manager)
             assert (await manager.call("shop__echo", {"text": "up"})).content[0].text == "up"
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+async def test_the_prompt_says_the_same_of_a_known_server_before_it_is_up_and_after(tmp_path: Path, lazy: bool) -> None:
+    async with Site("stdio", tmp_path) as site:
+        site.plan(tools=[tool("echo")], instructions="How to use the shop.")
+        spec = site.spec(lazy=lazy)
+        async with Manager([spec], state=tmp_path / "state") as manager:
+            said = manager.context("")
+            assert ("How to use the shop." in said, 'status="connected"' in said) == (True, True)
+        async with Manager([spec], state=tmp_path / "state", patience=0) as manager:
+            assert manager.status()[0].state in ("stopped", "starting")
+            before = manager.context("")
+            await manager.call("shop__echo", {"text": "up"})
+            assert manager.status()[0].state == "ready"
+            # But for the ids of frames, of which an agent makes steady ones.
+            assert without_frames(before) == without_frames(said) == without_frames(manager.context(""))
+            with manager.events.reader(StateChanged) as changes:
+                manager.server("shop").stop("somebody wants it so")
+                async for change in changes:
+                    if change.value.state == "stopped":
+                        break
+            assert 'status="stopped"' in manager.context("")
 
 
 async def test_without_eagerness_only_the_server_that_is_called_starts(tmp_path: Path) -> None:

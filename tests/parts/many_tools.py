@@ -1,6 +1,7 @@
 """A stdio server with as many tools as its argument says, and nothing else to it: python many_tools.py 50
 
-With `turning` behind that, no two lists are in the same order; with `pages`, there is a tool `draw` besides that is for pages alone.
+With `turning` behind that, no two lists are in the same order; with `pages`, there is a tool `draw` besides that is for pages alone; with
+`instructed`, it says how to use it.
 """
 
 import json
@@ -20,7 +21,8 @@ def result(method: str, tools: list[dict[str, object]]) -> dict[str, object] | N
     if method == "initialize":
         capabilities = {"tools": {"listChanged": True}}
         info = {"name": "many", "version": "1"}
-        return {"protocolVersion": "2025-11-25", "capabilities": capabilities, "serverInfo": info}
+        said = {"instructions": "Ask for one thing at a time."} if "instructed" in sys.argv else {}
+        return {"protocolVersion": "2025-11-25", "capabilities": capabilities, "serverInfo": info, **said}
     answers: dict[str, dict[str, object]] = {"tools/list": {"tools": tools}, "ping": {}}
     answers["tools/call"] = {"content": [{"type": "text", "text": "done"}]}
     return answers.get(method)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from openclaw.errors import StoreError
-from openclaw.files import create, make_directory, replace
+from openclaw.files import create, make_directory, private_key, replace
 
 
 def mode(path: Path) -> int:
@@ -86,3 +86,33 @@ def test_a_created_file_takes_nobodys_place(tmp_path: Path) -> None:
         with pytest.raises(FileExistsError):
             create(path, [b"theirs"])
     assert (file.read_bytes(), mode(file), (tmp_path / "elsewhere").exists()) == (b"mine", 0o600, False)
+
+
+def test_a_key_is_made_once_and_is_private(tmp_path: Path) -> None:
+    file = tmp_path / "own" / "key"
+    key = private_key(file)
+    assert (len(key), private_key(file), private_key(tmp_path / "other") == key) == (32, key, False)
+    assert (mode(file), os.listdir(file.parent)) == (0o600, ["key"])
+
+
+def test_many_who_ask_for_a_key_at_the_same_time_get_the_same(tmp_path: Path) -> None:
+    found: list[bytes] = []
+    start = threading.Barrier(8)
+
+    def ask() -> None:
+        start.wait()
+        found.append(private_key(tmp_path / "key"))
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (len(found), len(set(found))) == (8, 1)
+
+
+def test_what_is_no_key_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "key").write_bytes(b"short")
+    with pytest.raises(StoreError, match="is not a key") as refused:
+        private_key(tmp_path / "key")
+    assert "Remove it" in refused.value.hint

@@ -8,10 +8,7 @@ value can be guessed from what is kept. One that the config has anyway is not as
 import hashlib
 import hmac
 import logging
-import os
-import secrets
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import msgspec
@@ -22,8 +19,7 @@ from openclaw.acp.connection import RequestError
 from openclaw.config.servers import ServerSpec, read_server
 from openclaw.content import to_json
 from openclaw.control.shown_text import shell_word
-from openclaw.errors import ConfigError, ProcessError, StoreError
-from openclaw.files import make_directory
+from openclaw.errors import ConfigError, ProcessError
 from openclaw.grant import EDITOR, Grant
 from openclaw.process.find_program import find_program
 from openclaw.protocol.jsonrpc import INVALID_PARAMS
@@ -37,7 +33,6 @@ MOST_SERVERS = 32
 MOST_ARGUMENTS = 64
 MOST_ARGUMENT_BYTES = 8_192
 _LONGEST_NAME = 100
-_KEY_BYTES = 32
 ONCE, ALWAYS, NO = "once", "always", "no"
 OPTIONS = [
     wire.PermissionOption(ONCE, "Start once", "allow_once"),
@@ -169,41 +164,6 @@ def _address(url: str) -> str:
     host = parts.hostname or ""
     place = f"{host}:{parts.port}" if parts.port else host
     return clean_label(f"{parts.scheme}://{place}{parts.path}{'?' + MASK if parts.query else ''}", 2_000)
-
-
-class Consent:
-    """What was allowed for good, kept with all other grants (`openclaw approvals grants`); the key of fingerprints is a private file."""
-
-    def __init__(self, folder: Path) -> None:
-        self._file = folder / "key"
-
-    def key(self) -> bytes:
-        """Made with the first server that is asked about. Blocks. Raises StoreError."""
-        try:
-            make_directory(self._file.parent)
-            if not self._file.exists():
-                self._make()
-            found = self._file.read_bytes()
-        except OSError as error:
-            raise StoreError(f"{self._file} cannot be used: {error.strerror}.") from None
-        if len(found) != _KEY_BYTES:
-            raise StoreError(
-                f"{self._file} is not a key.", hint="Remove it: what was allowed with it is asked about again."
-            )
-        return found
-
-    def _make(self) -> None:
-        fresh = self._file.with_name(f".key.{secrets.token_hex(8)}")
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with open(descriptor, "wb") as file:
-            file.write(secrets.token_bytes(_KEY_BYTES))
-        try:
-            # Another process may have made one meanwhile: that one counts.
-            os.link(fresh, self._file)
-        except FileExistsError:
-            pass
-        finally:
-            os.unlink(fresh)
 
 
 def is_granted(spec: ServerSpec, mark: str, grants: Iterable[Grant]) -> bool:

@@ -15,7 +15,6 @@ from openclaw.acp.client_servers import (
     ALWAYS,
     ONCE,
     OPTIONS,
-    Consent,
     Given,
     fingerprint,
     grant_of,
@@ -28,6 +27,7 @@ from openclaw.acp.permissions import ClientAsker
 from openclaw.app import App
 from openclaw.config.servers import ServerSpec, server_specs
 from openclaw.errors import OpenClawError
+from openclaw.files import private_key
 from openclaw.log import iso_time, one_line, short_hash
 
 _log = logging.getLogger(__name__)
@@ -107,7 +107,7 @@ class SessionGiven:
         engine = self._app.engine
         search_path = engine.env.get("PATH", "")
         try:
-            key = await asyncio.to_thread(Consent(self._app.paths.data_dir / "acp").key)
+            key = await asyncio.to_thread(private_key, self._app.paths.data_dir / "acp" / "key")
             mark = await asyncio.to_thread(fingerprint, spec, key, search_path)
         except OpenClawError as error:
             tell(f"MCP server {spec.name!r} of the editor is not started: {error}")

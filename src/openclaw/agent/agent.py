@@ -34,6 +34,7 @@ from openclaw.content import Message, ToolCall, UserMessage
 from openclaw.conversation import Conversation, Declined, ask_to_sign_in
 from openclaw.errors import SessionBusyError
 from openclaw.models.provider import ProviderStream
+from openclaw.security.frame_ids import steady_ids
 from openclaw.security.policy import LONG_LIST, Decision, ToolRef
 from openclaw.sessions.lock import FOREVER
 from openclaw.sessions.store import Store
@@ -78,7 +79,8 @@ class Settings(msgspec.Struct, frozen=True):
 class AgentDependencies(msgspec.Struct, frozen=True):
     """What an agent works with. `invoke` makes every call. `policy_decide` and `admitted` are the rules of now, for one tool and for a list
     of them; without `admitted` each tool of a list is decided about by itself. `skills` is the skills section of the prompt; sources come
-    in the order models see them. `search` keeps what is known of them for searching, from one turn to the next."""
+    in the order models see them. `search` keeps what is known of them for searching, from one turn to the next. With `frame_key`, frames in
+    the prompt that say the same have the same ids, in whichever process."""
 
     provider_stream: ProviderStream
     store: Store
@@ -91,6 +93,7 @@ class AgentDependencies(msgspec.Struct, frozen=True):
     contexts: Sequence[ContextSource] = ()
     skills: str = ""
     search: ToolSearch = msgspec.field(default_factory=ToolSearch)
+    frame_key: bytes = b""
 
 
 class Agent(msgspec.Struct, frozen=True):
@@ -271,7 +274,7 @@ class Agent(msgspec.Struct, frozen=True):
         contexts = [source.context(self.settings.id) for source in self.dependencies.contexts]
         if offer is not None and offer.deferred:
             contexts.append(self.dependencies.search.prompt(offer, self.origins()))
-        return system_prompt(
+        prompt = system_prompt(
             PromptParts(
                 name=self.settings.name or self.settings.id,
                 workspace=self.settings.workspace,
@@ -281,6 +284,8 @@ class Agent(msgspec.Struct, frozen=True):
                 contexts=contexts,
             )
         )
+        key = self.dependencies.frame_key
+        return steady_ids(prompt, key) if key else prompt
 
 
 def _recall(

@@ -31,6 +31,8 @@ class Paths(msgspec.Struct, frozen=True):
     history_file: Path
     # What a person allowed for good.
     approvals_file: Path
+    # The key of the ids of frames in prompts.
+    frame_key_file: Path
     gateway_token_file: Path
     # Digests of the tokens of pages that are signed in.
     page_tokens_file: Path
@@ -59,6 +61,7 @@ class Paths(msgspec.Struct, frozen=True):
             workspace_dir=data / "workspace",
             history_file=data / "history",
             approvals_file=data / "approvals.json",
+            frame_key_file=data / "frames.key",
             gateway_token_file=data / "gateway.token",
             page_tokens_file=data / "pages.json",
             runtime_dir=Path(plain_paths.runtime_dir(env)),

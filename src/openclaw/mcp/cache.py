@@ -50,6 +50,8 @@ class Remembered(msgspec.Struct, rename="camel"):
     skills: list[Raw] = []
     # Its tools for panels alone.
     hidden: list[Raw] = []
+    # What it says about how to use it, clean and cut.
+    instructions: str = ""
 
 
 class Pins(msgspec.Struct):

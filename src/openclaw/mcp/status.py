@@ -31,6 +31,7 @@ class ServerStatus(msgspec.Struct, frozen=True):
     `note` is what the agent is told beside the state, in words of ours.
     `is_refused`: the check of the config refuses its entry, so that it is not started; `reason` is what is wrong there, and
     `reason_has_place` whether it says where.
+    `comes_up`: it is not up, its tools are known, and as far as is known a call brings it up.
     `is_passing`: it runs, or would run, for one command alone and ends with it; so says whoever knows that.
     `auth_expires_at` (seconds since the epoch) and `auth_renews` are of a sign-in; the engine leaves them to whoever keeps tokens.
     """
@@ -70,6 +71,7 @@ class ServerStatus(msgspec.Struct, frozen=True):
     remedy: Remedy = ""
     commands: CommandPrefix = SHELL
     is_passing: bool = False
+    comes_up: bool = False
 
     @property
     def told(self) -> str:
@@ -103,8 +105,9 @@ class ServerStatus(msgspec.Struct, frozen=True):
 
     @property
     def word(self) -> str:
-        """The state in the prompt."""
-        return "connected" if self.state == "ready" else self.state
+        """The state in the prompt. What a call would bring up counts as connected: to a model it is, and a prompt that says the same
+        after every start can be kept by a vendor."""
+        return "connected" if self.state == "ready" or self.comes_up else self.state
 
 
 def auth_of(spec: ServerSpec) -> Auth:

@@ -12,7 +12,7 @@ from openclaw.security.external import MCP_NOTICE, WARNING
 # What the first line of every frame begins with.
 MARK = "<<<EXTERNAL_UNTRUSTED_CONTENT"
 _HEAD = f'{MARK} id="'
-_ID_CHARACTERS = 16
+ID_CHARACTERS = 16
 # What the first and the last line of a frame end with.
 _CLOSE = '">>>'
 _NOTICE = MCP_NOTICE.partition("{name}")[0]
@@ -113,5 +113,5 @@ def _may_become_one(text: str) -> bool:
         text = text.lstrip("\n")
     if not text.startswith(_HEAD):
         return _HEAD.startswith(text)
-    number, rest = text[len(_HEAD) :][:_ID_CHARACTERS], text[len(_HEAD) + _ID_CHARACTERS :]
+    number, rest = text[len(_HEAD) :][:ID_CHARACTERS], text[len(_HEAD) + ID_CHARACTERS :]
     return set(number) <= set(hexdigits) and f"{_CLOSE}\n".startswith(rest[: len(_CLOSE) + 1])

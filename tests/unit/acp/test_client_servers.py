@@ -1,11 +1,9 @@
 """Servers that a client hands over: how they are read, shown and recognised again."""
 
-from pathlib import Path
-
 import pytest
 
 from openclaw.acp import wire
-from openclaw.acp.client_servers import Consent, fingerprint, given_servers, is_configured, question
+from openclaw.acp.client_servers import fingerprint, given_servers, is_configured, question
 from openclaw.acp.connection import RequestError
 from openclaw.config.servers import ServerSpec, read_server
 
@@ -99,11 +97,3 @@ def test_a_server_that_is_configured_is_recognised_by_what_it_runs_or_reaches() 
     assert is_configured(spec_of(STDIO), configured)
     assert is_configured(spec_of(wire.McpServer("x", "sse", url="https://example.com/mcp")), configured)
     assert not is_configured(spec_of(wire.McpServer("db", command="/bin/sh", args=STDIO.args)), configured)
-
-
-def test_the_key_of_fingerprints_is_made_once_and_is_private(tmp_path: Path) -> None:
-    consent = Consent(tmp_path / "acp")
-    key = consent.key()
-    assert (len(key), Consent(tmp_path / "acp").key()) == (32, key)
-    assert (tmp_path / "acp" / "key").stat().st_mode & 0o777 == 0o600
-    assert [path.name for path in (tmp_path / "acp").iterdir()] == ["key"]

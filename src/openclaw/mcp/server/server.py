@@ -34,6 +34,7 @@ from openclaw.mcp.cache import Cache
 from openclaw.mcp.client import Client
 from openclaw.mcp.connect import Dependencies
 from openclaw.mcp.events import DefinitionsChanged, LeftOut, ServerEvent, StateChanged
+from openclaw.mcp.instructions import Instructions, clean_instructions
 from openclaw.mcp.remedies import with_remedy
 from openclaw.mcp.resources import InjectedResources
 from openclaw.mcp.server.calls import Calls
@@ -49,7 +50,6 @@ from openclaw.mcp.server.connection import (
     Starting,
     event_of,
 )
-from openclaw.mcp.server.instructions import Instructions
 from openclaw.mcp.server.log import ServerLog
 from openclaw.mcp.server.parts import ServerParts
 from openclaw.mcp.server.state import ServerState, UnavailableError
@@ -125,7 +125,7 @@ class LiveServer:
         self._dependencies = dependencies
         self._catalog = catalog or Catalog(spec, dependencies.cache)
         self._injection = InjectedResources(spec.name, spec.inject_resources, spec.resources_max_bytes)
-        self._instructions = Instructions(spec.name)
+        self._instructions = Instructions(spec.name, self._catalog.instructions)
         self._server_log = ServerLog(spec.name, hear=dependencies.connect.on_log)
         self._state = ServerState(spec, self._catalog, lambda: limit(dependencies.limiters.servers.slots))
         self._calls = Calls(self, self._state, self._catalog, self._server_log)
@@ -534,7 +534,7 @@ class LiveServer:
                 self._dependencies.share_slots()
                 self._tell_state(tell=False)
             case Connected(client):
-                self._instructions.take(client.agreement.instructions)
+                self._instructions.take(clean_instructions(client.agreement.instructions))
                 state.connected(client)
             case Listed():
                 state.listed()

@@ -308,6 +308,7 @@ class ServerState:
             note=self._note(),
             remedy=self._remedy(),
             commands=spec.commands,
+            comes_up=self._comes_up(),
         )
 
     def _reason(self) -> str:
@@ -319,6 +320,12 @@ class ServerState:
         if self._catalog.is_overdue and self.name in ("starting", "stopped"):
             return self.lifecycle.reason or late(self._spec.connect_timeout)
         return self.lifecycle.reason
+
+    def _comes_up(self) -> bool:
+        """Whether it is down, or still starting, and nothing is known that would keep a call from bringing it up."""
+        if not self._catalog.is_known or self._catalog.is_overdue or self.lifecycle.attempts:
+            return False
+        return self.name == "starting" or (self.name == "stopped" and not self.is_stopped_by_hand)
 
     def _remedy(self) -> Remedy:
         """What to do about the reason, when that is one of the lifecycle's."""

@@ -19,6 +19,7 @@ from openclaw.errors import OpenClawError, ProtocolError, UsageError
 from openclaw.json_schema import Checker
 from openclaw.mcp.cache import Cache, Pins, Remembered
 from openclaw.mcp.client import Client
+from openclaw.mcp.instructions import clean_instructions
 from openclaw.mcp.paging import Pages
 from openclaw.mcp.resources import UTILITIES
 from openclaw.mcp.skills import MOST_SKILLS, SkillEntry, read_entries
@@ -72,6 +73,8 @@ class Catalog:
         # As the server listed them last, and what was made of that.
         self._listed_skills: list[Raw] = list(remembered.skills)
         self.skills: tuple[SkillEntry, ...] = read_entries(remembered.skills)
+        # What it says about how to use it, clean and cut.
+        self.instructions = remembered.instructions
         # How the server was reached the last time; empty when it never was.
         self.revision = remembered.revision
         self.transport = remembered.transport
@@ -112,14 +115,15 @@ class Catalog:
             found = await asyncio.to_thread(examine)
         else:
             found = examine()
-        before = (self.toolset, self.revision, self.transport, self.is_overdue)
+        before = (self.toolset, self.revision, self.transport, self.instructions, self.is_overdue)
         self.awaits_resources = not self.is_known
         self._live, self._mirrors = found.live, found.mirrors
         # An equal one stays the same object: whoever took it over has nothing to do.
         self.toolset = self.toolset if found.toolset == self.toolset else found.toolset
         self.revision, self.transport = client.agreement.version, client.connection.link.facts.name
+        self.instructions = clean_instructions(client.agreement.instructions)
         self.was_listed, self.is_overdue, self.trouble = True, False, ""
-        if before == (self.toolset, self.revision, self.transport, False):
+        if before == (self.toolset, self.revision, self.transport, self.instructions, False):
             return Learned(is_new=False)
         if len(pages.items) > _INLINE_TOOLS:
             await take_over()
@@ -282,6 +286,7 @@ class Catalog:
                 self.was_left_fetching,
                 self._listed_skills,
                 [definition.raw for definition in toolset.hidden],
+                self.instructions,
             ),
         )
 
