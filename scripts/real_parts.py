@@ -57,10 +57,10 @@ class FailedPart(Exception):
     """A part that could not be installed; its text names it and says why."""
 
 
-def attempt(what: str, command: list[str], cwd: Path) -> None:
+def attempt(what: str, command: list[str], cwd: Path, env: dict[str, str] | None = None) -> None:
     for number in range(1, TRIES + 1):
         print(f"parts: installing {what}" + (f" (try {number})" if number > 1 else ""), file=sys.stderr)
-        done = subprocess.run(command, cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        done = subprocess.run(command, cwd=cwd, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         if done.returncode == 0:
             return
         if number < TRIES:
@@ -69,7 +69,7 @@ def attempt(what: str, command: list[str], cwd: Path) -> None:
     raise FailedPart("\n    ".join([f"{what} could not be installed:", *lines[-REASON_LINES:]]))
 
 
-def install_npm(manifest: Path, folder: Path) -> list[FailedPart]:
+def install_npm(manifest: Path, folder: Path, env: dict[str, str] | None = None) -> list[FailedPart]:
     """All packages that are missing at once; where that fails, each alone. What could not be installed."""
     wanted = json.loads(manifest.read_text())["dependencies"]
     # An alias is written npm:NAME@VERSION.
@@ -86,7 +86,7 @@ def install_npm(manifest: Path, folder: Path) -> list[FailedPart]:
         (folder / "package.json").write_text('{"private": true}\n')
     options = ("--save-exact", "--no-audit", "--no-fund", "--no-package-lock", "--loglevel=error")
     try:
-        attempt(f"from npm {', '.join(missing)}", [npm, "install", *options, *missing], folder)
+        attempt(f"from npm {', '.join(missing)}", [npm, "install", *options, *missing], folder, env)
         return []
     except FailedPart as failure:
         if len(missing) == 1:
@@ -94,7 +94,7 @@ def install_npm(manifest: Path, folder: Path) -> list[FailedPart]:
     failed = []
     for package in missing:
         try:
-            attempt(f"from npm {package}", [npm, "install", *options, package], folder)
+            attempt(f"from npm {package}", [npm, "install", *options, package], folder, env)
         except FailedPart as failure:
             failed.append(failure)
     return failed
@@ -109,7 +109,10 @@ def installed(folder: Path, name: str) -> str:
 
 
 def install_full_npm() -> list[FailedPart]:
-    return install_npm(FULL / "package.json", full_npm_folder())
+    # Some of them take no older Node than the one that is among the other parts.
+    programs = cache_folder() / "npm" / "node_modules" / ".bin"
+    env = {**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+    return install_npm(FULL / "package.json", full_npm_folder(), env)
 
 
 def install_python(lock: Path, folder: Path) -> list[FailedPart]:

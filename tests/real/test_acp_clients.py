@@ -1,4 +1,4 @@
-"""`openclaw acp` with clients that nobody here wrote, over both model wires: a server that the client hands over is used after a yes, the
+"""`openclaw acp` with clients that nobody here wrote, over every model wire: a server that the client hands over is used after a yes, the
 conversation goes on in another process, and a no starts nothing. Every message of both sides is held against the published schema.
 """
 
@@ -28,11 +28,16 @@ from parts.cache import python_of
 from parts.command_line import local_model, parts_server
 from parts.model_servers import Answer, Call, ChatServer, Hold, MessagesServer, ModelServer
 from parts.order_process import OPENCLAW, environment, write_config
+from parts.responses_server import ResponsesServer
 
 pytestmark = pytest.mark.real
 
 AGENT = [*OPENCLAW, "acp"]
-WIRES: dict[str, type[ModelServer]] = {"openai-completions": ChatServer, "anthropic-messages": MessagesServer}
+WIRES: dict[str, type[ModelServer]] = {
+    "openai-completions": ChatServer,
+    "openai-responses": ResponsesServer,
+    "anthropic-messages": MessagesServer,
+}
 NOON = {"source_timezone": "UTC", "time": "12:00", "target_timezone": "Asia/Kolkata"}
 # Two turns, each with a call of the tool.
 TURNS = (
@@ -127,7 +132,7 @@ async def test_a_no_starts_nothing_and_the_turn_ends_well(kit: Kit, model: Model
 
 
 def tool_names(request: dict[str, Any]) -> set[str]:
-    """The tools of servers that a model was offered, on either wire."""
+    """The tools of servers that a model was offered, on every wire."""
     names = {str((tool.get("function") or tool)["name"]) for tool in request.get("tools", ())}
     return {name for name in names if "__" in name}
 

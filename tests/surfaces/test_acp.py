@@ -468,6 +468,19 @@ async def test_files_are_read_and_written_where_the_editor_has_them(home: Home, 
         assert read == {str(folder / "a.txt"), str(folder / "b.txt")}
 
 
+async def test_a_file_that_the_editor_takes_and_does_not_write_is_written_here(home: Home, folder: Path) -> None:
+    """As clients do that declare files and know nothing of them."""
+    write = {"name": "write", "arguments": {"path": "b.txt", "content": "new"}, "id": "w1"}
+    script(home, {"toolCalls": [write]}, {"text": "Done."})
+
+    def answer(method: str, params: dict[str, Any]) -> Any:
+        return {} if method.startswith("fs/") else choose("allow_once")(method, params)
+
+    async with NearEditor(home, folder, capabilities=FILES, answer=answer) as editor:
+        assert await editor.prompt(await editor.new(), "do it") == "end_turn"
+    assert (folder / "b.txt").read_text() == "new"
+
+
 async def test_a_program_runs_in_a_terminal_of_the_editor_which_is_released(home: Home, folder: Path) -> None:
     run = {"toolCalls": [{"name": "exec", "arguments": {"command": ["make", "test"]}, "id": "x1"}]}
     hang = {"toolCalls": [{"name": "exec", "arguments": {"command": ["make", "wait"]}, "id": "x2"}]}

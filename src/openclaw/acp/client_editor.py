@@ -1,7 +1,8 @@
 """The client's own files and terminals, as the editor that tools may work through (`conversation.Editor`).
 
 Owns the requests for them and their endings: a terminal is released however its program ended. What a client did not declare is not asked
-of it, and an answer that is an error means that the tool does the work itself. A program that was started is never started again.
+of it, and an answer that is an error means that the tool does the work itself, as does a file that was taken and is not there afterwards. A
+program that was started is never started again.
 """
 
 import asyncio
@@ -62,10 +63,11 @@ class ClientEditor:
             async with asyncio.timeout(_FILE):
                 asked = wire.WriteTextFile(self._session, path, text)
                 await self._connection.request("fs/write_text_file", asked, Any)
-                return True
         except (RequestError, TimeoutError) as error:
             _log.info("the editor does not write a file: %s", error)
             return False
+        # Some say yes to everything. Who has written a file can give its first line.
+        return not self._client.reads_files or await self.read(path, limit=1) is not None
 
     async def run(
         self, command: Sequence[str], *, env: Mapping[str, str], cwd: str, timeout: float, most_bytes: int, call: str
