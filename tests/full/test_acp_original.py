@@ -1,7 +1,8 @@
 """`openclaw acp` with the debug client of the OpenClaw in TypeScript, as a person uses it at a terminal.
 
-It says that it has files and terminals, and has neither: it gives nothing, and takes what it does not write. All that is then done here. Once it has asked about a permission it
-hears nothing that is typed any more, so that each question has a client of its own, which is killed.
+It says that it has files and terminals, and has neither: it gives nothing, and takes what it does not write. All that is then done here.
+Once it has asked about a permission it hears nothing that is typed any more, so that each question has a client of its own, which is
+killed.
 """
 
 import asyncio
