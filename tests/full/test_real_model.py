@@ -20,6 +20,8 @@ pytestmark = [pytest.mark.full, pytest.mark.minutes(4), pytest.mark.timeout(1_80
 KEY = "sk-real-model-0123456789"
 # Few words are as good a proof as many, and every one takes time.
 MOST_TOKENS = 16
+# Seconds for one turn: the model reads its prompt on one processor, which others may use too.
+TURN_GUARD = 1_500
 
 
 @contextmanager
@@ -46,13 +48,13 @@ def home_of(folder: Path, address: str, *, tokens: int = MOST_TOKENS, **sections
     return Home(
         folder,
         models={"mode": "replace", "providers": {"local": provider}},
-        agents={"defaults": {"model": "local/smollm2", "timeoutSeconds": 1_500}},
+        agents={"defaults": {"model": "local/smollm2", "timeoutSeconds": TURN_GUARD}},
         **sections,
     )
 
 
 async def said(home: Home, message: str) -> dict[str, Any]:
-    done = await home.openclaw("agent", "--session-key", "real", "--json", "-m", message)
+    done = await home.openclaw("agent", "--session-key", "real", "--json", "-m", message, guard=TURN_GUARD)
     assert done.code == 0, done.err
     reply: dict[str, Any] = json.loads(done.out)
     return reply
