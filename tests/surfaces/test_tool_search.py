@@ -36,34 +36,52 @@ def sections(home: Home) -> dict[str, Any]:
     }
 
 
+# A third one, in a process that was not there before.
+LAST: tuple[dict[str, Any], ...] = (
+    {"toolCalls": [{"name": "many__tool_7", "arguments": {"path": "c"}}]},
+    {"text": "Later {result}"},
+)
+
+
 async def by_agent(home: Home, folder: Path) -> str:
-    """Two processes: what was found stays found when the first has ended."""
+    """A process for each: what was found stays found when the first has ended."""
     words = ("agent", "--json", "--session-key", "s", "-m", "Do thing 7.")
-    done = home.run(*words)
-    home.script(*NEXT)
-    again = home.run(*words)
-    calls = [[call["name"] for call in json.loads(one.stdout)["toolCalls"]] for one in (done, again)]
-    assert calls == [["tool_search", "many__tool_7"], ["many__tool_7"]]
-    return done.stdout + again.stdout
+    said, calls = "", []
+    for turns in (TURNS, NEXT, LAST):
+        home.script(*turns)
+        done = home.run(*words)
+        said += done.stdout
+        calls.append([call["name"] for call in json.loads(done.stdout)["toolCalls"]])
+    assert calls == [["tool_search", "many__tool_7"], ["many__tool_7"], ["many__tool_7"]]
+    return said
 
 
 async def by_chat(home: Home, folder: Path) -> str:
     done = home.run("chat", input="Do thing 7.\nOnce more.\n")
-    return done.stdout + done.stderr
+    home.script(*LAST)
+    later = home.run("chat", "--continue", input="And now?\n")
+    return done.stdout + done.stderr + later.stdout + later.stderr
 
 
 async def by_gateway(home: Home, folder: Path) -> str:
-    async with running(home) as gateway:
-        await gateway.ready("many")
-        body = {"model": "openclaw", "messages": [{"role": "user", "content": "Do thing 7."}]}
-        answers = [await gateway.post("/v1/chat/completions", {**body, "user": "ada"}) for _ in range(2)]
+    body = {"model": "openclaw", "messages": [{"role": "user", "content": "Do thing 7."}], "user": "ada"}
+    answers: list[Any] = []
+    for count in (2, 1):
+        async with running(home) as gateway:
+            await gateway.ready("many")
+            answers += [await gateway.post("/v1/chat/completions", body) for _ in range(count)]
+        home.script(*LAST)
     return json.dumps([answer for _, answer in answers])
 
 
 async def by_order(home: Home, folder: Path) -> str:
-    async with OrderProcess(folder, config=json.loads(home.config_file.read_text())) as process:
-        await process.initialize()
-        return json.dumps([await process.order("Do thing 7.", sessionKey="s") for _ in range(2)])
+    answers: list[Any] = []
+    for count in (2, 1):
+        async with OrderProcess(folder, config=json.loads(home.config_file.read_text())) as process:
+            await process.initialize()
+            answers += [await process.order("Do thing 7.", sessionKey="s") for _ in range(count)]
+        home.script(*LAST)
+    return json.dumps(answers)
 
 
 async def by_editor(home: Home, folder: Path) -> str:
@@ -72,7 +90,12 @@ async def by_editor(home: Home, folder: Path) -> str:
         await editor.prompt(session, "Do thing 7.")
         await editor.prompt(session, "Once more.")
         assert "tool_7" in editor.call("many__tool_7")["title"]
-        return json.dumps(editor.of("agent_message_chunk", session))
+        said = editor.of("agent_message_chunk", session)
+    home.script(*LAST)
+    async with NearEditor(home, folder) as editor:
+        await editor.request("session/resume", sessionId=session, cwd=str(folder))
+        await editor.prompt(session, "And now?")
+        return json.dumps([*said, *editor.of("agent_message_chunk", session)])
 
 
 WAYS: dict[str, Callable[[Home, Path], Awaitable[str]]] = {
@@ -85,7 +108,7 @@ WAYS: dict[str, Callable[[Home, Path], Awaitable[str]]] = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-async def test_a_tool_that_was_found_is_called_under_its_own_name_and_again_in_the_next_turn(
+async def test_a_tool_that_was_found_is_called_under_its_own_name_in_the_next_turn_too_and_after_a_restart(
     tmp_path: Path, way: str
 ) -> None:
     folder = tmp_path / "project"
@@ -94,5 +117,5 @@ async def test_a_tool_that_was_found_is_called_under_its_own_name_and_again_in_t
         home.save(sections(home))
         said = await WAYS[way](home, folder)
     assert "It was" in said
-    assert said.partition("Again")[2].count("done") >= 1
+    assert [said.partition(word)[2].count("done") >= 1 for word in ("Again", "Later")] == [True, True]
     assert "tool_call" not in said
