@@ -27,6 +27,7 @@ from openclaw.agent.deferral import SearchSettings
 from openclaw.agent.draft import Draft
 from openclaw.agent.events import Compacted
 from openclaw.agent.loop import RunOutcome
+from openclaw.agent.meaning import Embed, Meaning
 from openclaw.agent.tool_search import ToolSearch
 from openclaw.asking.samples import Sample, SampleRequest
 from openclaw.config.agents import AgentSpec
@@ -73,7 +74,8 @@ class App:
 
     `workspace` is where agents work that have none configured. `through_gateway` adds the rules of `gateway.tools`. `plugins` are
     built in beside `mcp-client`, by id. `approve` is asked about every call of a tool, and `trace` makes it (`tools/invoke.py`).
-    `telemetry` is the program's own; see `Engine`.
+    `telemetry` is the program's own; see `Engine`. With `embed`, which gives a vector for each text, tools that a model has to find are
+    found by their meaning too.
     """
 
     def __init__(
@@ -89,6 +91,7 @@ class App:
         approve: Approve | None = None,
         trace: Trace | None = None,
         telemetry: "Telemetry | None" = None,
+        embed: Embed | None = None,
     ) -> None:
         self.engine = Engine(
             config,
@@ -107,6 +110,7 @@ class App:
         self._plugins: Plugins | None = None
         self._loading = asyncio.Lock()
         self._selections: dict[str, Selection] = {}
+        self._meaning = None if embed is None else Meaning(embed)
         # What is known for searching, by agent, and of a session with servers of its own.
         self._searches: dict[str, ToolSearch] = {}
         self._given_searches: WeakKeyDictionary[SessionServers, ToolSearch] = WeakKeyDictionary()
@@ -310,8 +314,8 @@ class App:
 
     def _search(self, agent: str, given: Sequence[SessionServers]) -> ToolSearch:
         for servers in given:
-            return self._given_searches.setdefault(servers, ToolSearch())
-        return self._searches.setdefault(agent, ToolSearch())
+            return self._given_searches.setdefault(servers, ToolSearch(self._meaning))
+        return self._searches.setdefault(agent, ToolSearch(self._meaning))
 
     async def _given_servers(self, session: str) -> tuple[SessionServers, ...]:
         """The servers that a session was given: none where the plugin for servers is switched off."""

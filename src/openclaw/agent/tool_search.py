@@ -14,8 +14,9 @@ from typing import Any, Final
 import msgspec
 
 from openclaw.agent.deferral import Offer, SearchSettings, is_on, split, tokens_of
+from openclaw.agent.meaning import DEPTH, Meaning
 from openclaw.content import AssistantMessage, Framed, Text, ToolCall, to_json
-from openclaw.ranking import Document, Index, Part, joined, parameter_text, part_of, rank
+from openclaw.ranking import DESCRIPTION_CHARACTERS, Document, Index, Part, fused, joined, parameter_text, part_of, rank
 from openclaw.security.external import clean_label, clean_text, frame
 from openclaw.tool import RUN_CODE, TOOL_CALL, TOOL_DESCRIBE, TOOL_SEARCH, Invocation, Tool, ToolResult, parameters
 from openclaw.tool_form import lenient_json
@@ -53,9 +54,10 @@ _FINDS = (
 
 class ToolSearch:
     """The search over one agent's tools. Keeps what is costly between turns: the index of each server as long as its tools are the
-    same, and the words of the prompt as long as they are."""
+    same, and the words of the prompt as long as they are. `meaning` finds by meaning what words alone do not."""
 
-    def __init__(self) -> None:
+    def __init__(self, meaning: Meaning | None = None) -> None:
+        self._meaning = meaning
         self._was_on = False
         # The last list of very many tools, the tools that are always kept in sight, and what is shown and what is searched for of it.
         self._long: tuple[Mapping[str, Tool], SearchSettings, Offer] | None = None
@@ -108,6 +110,17 @@ class ToolSearch:
         names = [clean_label(name, LONGEST_NAME) for name in sorted(counts)[:MOST_NAMED]]
         return f"[Tools used so far: {', '.join(names)}]" if self._was_on and names else ""
 
+    async def find(
+        self, tools: Mapping[str, Tool], origins: Mapping[str, str], query: str, limit: int, server: str = ""
+    ) -> list[str]:
+        """The names of the tools that fit a question best, the best first; of one server, if one is named."""
+        index = self.index(tools, origins, server)
+        if self._meaning is None:
+            return [name for name, _ in rank(index, query, limit)]
+        by_words = [name for name, _ in rank(index, query, DEPTH)]
+        texts = {name: _text(tools[name]) for name in index.names}
+        return fused([by_words, await self._meaning.ranked(query, texts)], limit)
+
     def index(self, tools: Mapping[str, Tool], origins: Mapping[str, str], server: str = "") -> Index:
         """The index over `tools`, or those of one server. Only what changed since the last time is read again."""
         by_origin: dict[str, list[Tool]] = {}
@@ -142,6 +155,11 @@ def _document(tool: Tool, words: str) -> Document:
     return Document(
         tool.name, _description(tool), parameters=parameter_text(tool.schema), server=f"{tool.origin} {words}"
     )
+
+
+def _text(tool: Tool) -> str:
+    """A tool as an embedding model reads it."""
+    return f"{tool.name}: {_description(tool)[:DESCRIPTION_CHARACTERS]}"
 
 
 def _description(tool: Tool) -> str:
@@ -229,8 +247,9 @@ class SearchTools:
             near = nearest(server, counts)
             hint = f" Did you mean {' or '.join(near)}?" if near else ""
             return _said(f"There is no server named {clean_label(server, LONGEST_NAME)}.{hint} {_listed(counts)}")
-        index = self._search.index(self._offer.deferred, self._origins, server)
-        found = [self._offer.deferred[name] for name, _ in rank(index, query, arguments.get("limit", LIMIT))]
+        limit = arguments.get("limit", LIMIT)
+        names = await self._search.find(self._offer.deferred, self._origins, query, limit, server)
+        found = [self._offer.deferred[name] for name in names]
         if not found:
             return _said(f"No tool matches these words. Try others, in English. {_listed(counts)}")
         return msgspec.structs.replace(

@@ -18,7 +18,6 @@ from openclaw.commands.waiting import told_of_waiting
 from openclaw.mcp.readiness import named_in
 from openclaw.mcp.status import ServerStatus
 from openclaw.mcp.tools.bridge import label_of
-from openclaw.ranking import rank
 from openclaw.security.external import clean_terminal
 from openclaw.tool import Tool, find_absence
 
@@ -126,8 +125,9 @@ async def search(context: Context, parsed: Parsed) -> int:
     async with context.open_app() as app, _told(context, app, parsed):
         agent = await app.settled(parsed.text("agent"))
         tools = {tool.name: tool for tool in agent.tools()}
-    index = agent.dependencies.search.index(tools, agent.origins())
-    found = [tools[name] for name, _ in rank(index, " ".join(parsed.many("words")), MOST_RESULTS)]
+    words = " ".join(parsed.many("words"))
+    names = await agent.dependencies.search.find(tools, agent.origins(), words, MOST_RESULTS)
+    found = [tools[name] for name in names]
     if parsed.flag("json"):
         context.console.data([_as_json(tool) for tool in found])
     elif found:
