@@ -28,17 +28,18 @@ MOST_KEPT: Final = 100_000
 
 
 class Meaning:
-    """One for all searches of a program: equal texts have one vector."""
+    """One for all searches of a program: equal texts have one vector. `patience` is how many seconds a search waits for them."""
 
-    def __init__(self, embed: Embed) -> None:
+    def __init__(self, embed: Embed, *, patience: float = PATIENCE) -> None:
         self._embed = embed
+        self._patience = patience
         # Of length one, so that their product says how near two are.
         self._vectors: dict[str, array[float]] = {}
 
     async def ranked(self, question: str, texts: Mapping[str, str]) -> list[str]:
         """The names of the nearest texts, the nearest first; empty when there are no vectors to compare. `texts` are by name."""
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(self._patience):
                 (asked,) = await self._unit_vectors([question])
                 await self._learn(texts.values())
         except Exception as error:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import pytest
 
-from openclaw.agent import meaning
 from openclaw.agent.deferral import SearchSettings, split
 from openclaw.agent.meaning import BATCH, Embed, Meaning
 from openclaw.agent.tool_search import SearchTools, ToolSearch
@@ -44,19 +43,18 @@ def tool(name: str, description: str) -> Tool:
 TOOLS = [tool("send", "Hands a letter over."), tool("pay", "Settles a bill."), tool("sky", "Says whether rain comes.")]
 
 
-async def found(embed: Embed | None, query: str, tools: Sequence[Tool] = TOOLS) -> tuple[str, ...]:
-    search = ToolSearch(Meaning(embed) if embed is not None else None)
-    find, *_ = SearchTools(search, split(tools, SearchSettings("on")), {}).tools()
+async def found(meaning: Meaning | None, query: str, tools: Sequence[Tool] = TOOLS) -> tuple[str, ...]:
+    find, *_ = SearchTools(ToolSearch(meaning), split(tools, SearchSettings("on")), {}).tools()
     return (await find.run({"query": query, "limit": 2}, Invocation(Conversation()))).found
 
 
 async def test_a_question_in_other_words_finds_the_tool_that_means_it() -> None:
     assert await found(None, "do I need an umbrella") == ()
-    assert (await found(Embedding(), "do I need an umbrella"))[0] == "s__sky"
+    assert (await found(Meaning(Embedding()), "do I need an umbrella"))[0] == "s__sky"
 
 
 async def test_what_both_find_comes_before_what_one_finds() -> None:
-    assert (await found(Embedding(), "settle the invoice"))[0] == "s__pay"
+    assert (await found(Meaning(Embedding()), "settle the invoice"))[0] == "s__pay"
 
 
 async def test_a_text_is_handed_over_once_and_in_batches() -> None:
@@ -78,16 +76,16 @@ async def too_few(texts: Sequence[str]) -> list[list[float]]:
 
 
 async def hangs(texts: Sequence[str]) -> list[list[float]]:
-    return await asyncio.get_running_loop().create_future()
+    await asyncio.Event().wait()
+    return []
 
 
 @pytest.mark.parametrize("embed", [fails, too_few, hangs])
 async def test_without_vectors_the_words_alone_decide_and_the_log_says_so(
-    embed: Embed, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    embed: Embed, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(meaning, "PATIENCE", 0.05 if embed is hangs else meaning.PATIENCE)
     with caplog.at_level(logging.WARNING):
-        assert await found(embed, "settle a bill") == ("s__pay",)
+        assert await found(Meaning(embed, patience=0.05 if embed is hangs else 60.0), "settle a bill") == ("s__pay",)
     assert "Tools are found by their words alone" in caplog.text
 
 
