@@ -24,8 +24,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from openclaw.demo.command_text import below_home, quoted
 from openclaw.demo.steps import STEPS
-from openclaw.demo.typed import below_home, quoted
 from parts.leaks import files_under
 from parts.processes import HANG_GUARD, handle_of, wait_until_gone
 from parts.program import OPENCLAW, Program, Ran

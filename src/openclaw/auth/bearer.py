@@ -13,8 +13,8 @@ from typing import Final, Literal
 import msgspec
 
 from openclaw.auth.account import Account, AuthDependencies
-from openclaw.auth.grants import obtain, renew
 from openclaw.auth.records import Grant, ScopeRefusals, ServerRecord
+from openclaw.auth.renewal import obtain, renew
 from openclaw.config.servers import ServerSpec
 from openclaw.errors import AuthError, ConnectError, SignInNeededError, StepUpNeededError, StoreError
 from openclaw.protocol.eras import DISCOVER

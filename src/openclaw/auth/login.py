@@ -14,10 +14,10 @@ import msgspec
 
 from openclaw.auth.account import Account
 from openclaw.auth.callback import listen
-from openclaw.auth.grants import endpoints_of
 from openclaw.auth.probe import nothing_to_sign_in_to, probe
 from openclaw.auth.records import Grant, Pending, ServerRecord
 from openclaw.auth.registration import forget_client, obtain_client, retire_client
+from openclaw.auth.renewal import endpoints_of
 from openclaw.errors import AddressError, AuthError, OpenClawError, RefusedError
 from openclaw.protocol.oauth.authorization import (
     STATE_BYTES,

@@ -11,11 +11,11 @@ from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
 from openclaw.control.event_loop import on_signal, when_typed
+from openclaw.demo.command_text import interpreter, program
 from openclaw.demo.screen import Screen
 from openclaw.demo.stage import stage
 from openclaw.demo.steps import STEPS
 from openclaw.demo.tour import Tour, places, take
-from openclaw.demo.typed import interpreter, program
 
 # Long enough to read what fits a small terminal. With nobody at the keyboard the whole tour still takes about two minutes.
 PAUSE_SECONDS = 12.0

@@ -10,7 +10,7 @@ from textwrap import wrap
 import msgspec
 
 from openclaw.commands.console import Console
-from openclaw.demo.typed import folded, quoted
+from openclaw.demo.command_text import folded, quoted
 from openclaw.log import ESCAPE_SEQUENCE
 
 # Longer lines are hard to read, however wide the screen is.

@@ -13,9 +13,9 @@ import msgspec
 from openclaw.commands.dispatch import handler
 from openclaw.commands.options import SHARED
 from openclaw.commands.parse import parse
+from openclaw.demo.command_text import below_home
 from openclaw.demo.screen import MOST_LINES, Screen
 from openclaw.demo.stage import Stage
-from openclaw.demo.typed import below_home
 from openclaw.errors import OpenClawError
 from openclaw.mcp.manager import Manager
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openclaw.demo.typed import folded, interpreter, program, quoted
+from openclaw.demo.command_text import folded, interpreter, program, quoted
 
 
 @pytest.fixture
