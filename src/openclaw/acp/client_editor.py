@@ -66,7 +66,7 @@ class ClientEditor:
         except (RequestError, TimeoutError) as error:
             _log.info("the editor does not write a file: %s", error)
             return False
-        # Some say yes to everything. Who has written a file can give its first line.
+        # Some clients say yes to everything. One that has written the file can give its first line.
         return not self._client.reads_files or await self.read(path, limit=1) is not None
 
     async def run(

@@ -212,7 +212,7 @@ def summary_request(messages: Sequence[Message], model: str, window: int) -> Mod
 def _summary(written: str, before: str, room: int) -> str:
     """The notes under their heading, in about `room` tokens. When none were written, those there were `before` are still true.
 
-    Who writes them has read what came from outside, and may repeat it: they are cleaned like any text that is not framed.
+    The model that writes them has read what came from outside, and may repeat it: they are cleaned like any text that is not framed.
     """
     fresh = text_of(guarded((Text(written),))).strip()
     notes = fresh or before.removeprefix(_HEAD).removesuffix(_LOST).strip()

@@ -183,7 +183,7 @@ class Approver:
 
     async def _decided(self, call: Call, conversation: Conversation) -> str | None:
         if call.tool.kind == "native" and call.tool.name in SEARCH_TOOLS:
-            # Who looks for a tool has done nothing yet: the call of what is found comes here by itself.
+            # Searching does nothing yet: the call of a tool that is found is decided by itself.
             return None
         case, verdict = await self._judged(call, conversation)
         if conversation.reads_only and not case.risk.only_reads:

@@ -317,7 +317,7 @@ class _ConversationAsker:
         return kind in self._shows or self._surface.can(kind) or self._questions.is_watched(kind, self._session)
 
     async def ask(self, question: Question) -> Answer:
-        # Who asks in a loop, and gets no answer, must not keep everybody else from running.
+        # A caller that asks in a loop and gets no answer must not keep everybody else from running.
         await asyncio.sleep(0)
         if not self.can(question.kind):
             return _NOBODY

@@ -188,7 +188,7 @@ class Account:
         """Where to get tokens for this server now. The authorization server used before is preferred while it is listed."""
         challenge = Challenge(record.resource_metadata, record.challenged)
         check = check_for_sign_in if self.attended else check_for_tokens
-        # Who has given us tokens has asked for them.
+        # A server that has given us tokens wants them.
         known = Acquaintance(record.unauthorized or bool(record.issuer), record.published, record.revision)
         override = await self.value(self.settings.authorization_server_url)
         flow = discover(self.url, challenge, check, known, override=override, prefer=record.issuer)

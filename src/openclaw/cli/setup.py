@@ -84,7 +84,7 @@ async def _model(context: Context, prompts: Prompts) -> str:
         config = load_config(context.paths, context.env)
         context.console.line("")
         ways = await _ways(context, config)
-        # Who has nothing may want to look around first.
+        # Somebody without a key may want to look around first.
         default = 0 if ways[0].model or ways[0].is_ready else len(ways) - 1
         question = context.console.bold("Which model shall answer?")
         way = ways[await prompts.choice(question, [one.text for one in ways], default)]

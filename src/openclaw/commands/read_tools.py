@@ -83,7 +83,7 @@ async def ask_about_reading(console: Console, engine: Engine, spec: ServerSpec, 
 
 
 async def _chosen(console: Console, claiming: list[tuple[Tool, ToolFacts]]) -> list[tuple[Tool, ToolFacts]]:
-    """One question for each. Who leaves in the middle keeps what was said until then."""
+    """One question for each. What was said until somebody leaves in the middle is kept."""
     taken = []
     for tool, facts in claiming:
         agreed = await console.agreed(f"{clean_label(facts.name, _LONGEST_NAME)} without asking? [y/N] ")

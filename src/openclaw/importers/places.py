@@ -53,7 +53,7 @@ def places(platform: Platform, env: Mapping[str, str], home: str, cwd: str) -> l
     """Every file that any of the programs may have, by program."""
     folders = Folders.of(platform, env, home, cwd)
     found = [place for each in _PROGRAMS for place in each(folders)]
-    # Who works in their home has no project there: its files are their own.
+    # A home directory is no project: the files in it are the person's own.
     own = {place.path for place in found if not place.project}
     return list(dict.fromkeys(place for place in found if not place.project or place.path not in own))
 

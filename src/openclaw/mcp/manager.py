@@ -192,7 +192,7 @@ class Manager:
         try:
             await self._open()
         except BaseException:
-            # Who could not enter does not leave: nothing may be left behind.
+            # `__aexit__` is not called when entering fails: nothing may be left behind.
             await self.__aexit__()
             raise
         return self
@@ -556,7 +556,7 @@ class Manager:
         return ended
 
     async def _end(self, servers: Sequence[LiveServer]) -> None:
-        """End servers that nobody has any more. Who waits for one of them waits no longer, however long its end takes."""
+        """End servers that nobody has any more. Callers that wait for one of them stop waiting, however long its end takes."""
         for server in servers:
             server.close()
         self.readiness.changed()

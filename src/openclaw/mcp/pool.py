@@ -58,7 +58,7 @@ class ServerPool:
             server.close()
         tasks = [self._leave(server) for server in servers]
         if tasks:
-            # Who no longer waits for them cuts none of them short.
+            # A caller that no longer waits for them cuts none of them short.
             await asyncio.wait(tasks)
 
     def _leave(self, server: LiveServer) -> "asyncio.Task[None]":

@@ -187,7 +187,7 @@ class HttpConnection(asyncio.Protocol):
             self._resume()
 
     def abort(self, error: OpenClawError | None = None) -> None:
-        """Close at once. Who waits gets `error`, or hears that the link was lost."""
+        """Close at once. Callers that wait get `error`, or hear that the link was lost."""
         if error is not None and self._error is None:
             self._error = error
         transport, self._transport = self._transport, None

@@ -30,8 +30,8 @@ MOST_VALUE = 200
 _WHOLE_WORD_BELOW = 4
 # Shorter parts tell nothing.
 _LEAST_PART = 4
-# Values and parts of one call that are looked for, and characters that are gone through for all of them: less than a second. Who sends
-# more has the rest counted as foreign.
+# Values and parts of one call that are looked for, and characters that are gone through for all of them: less than a second. What is
+# beyond that counts as foreign.
 _MOST_SEARCHES = 1_000
 _MOST_GONE_THROUGH = 500_000_000
 # Places within longer words at which a value is found before it counts as standing there by itself: a text of nothing else would take

@@ -1,8 +1,8 @@
 """Ids of frames that depend on their words alone, so that the same words give the same prompt in every process. Pure.
 
 A frame has a fresh id, which nobody can guess. Vendors keep the beginning of a prompt, and count anew from the first byte that is
-another. `steady_ids` puts another id into each frame of a text: a keyed digest of what the frame says. Who writes the words cannot know
-it without the key, and what they learn of it later is of no use: with other words it is another one.
+another. `steady_ids` puts another id into each frame of a text: a keyed digest of what the frame says. The author of the words
+cannot know it without the key, and an id that they learn later is of no use to them: with other words it is another one.
 """
 
 import hashlib

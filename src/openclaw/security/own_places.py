@@ -27,7 +27,7 @@ from openclaw.tool import Tool
 _MOST_PATH, _MOST_NAME = 4_096, 255
 # JSON within a text is looked into up to so many characters.
 _MOST_JSON = 65_536
-# Texts of one call that are followed to where they lead. Who sends more is asked.
+# Texts of one call that are followed to where they lead. A call with more is asked about.
 _MOST_LOOKS = 1_000
 # What tools take off a path before they use it.
 _TRIMMED = " \t\r\n\"'`"

@@ -240,7 +240,7 @@ class LiveServer:
 
         An attempt that is under way already may fail for a reason that has passed by now: then another one is made, and its end counts.
         Example: two attempts have failed and the third is under way when a call comes. The third fails, a fourth is made for the call, and
-        when that fails too the call is told why. Who has asked for an attempt before coming here gives as `since` how many had failed by
+        when that fails too the call is told why. A caller that asked for an attempt before gives as `since` how many had failed by
         then: the first one to fail after those counts.
         """
         state = self._state
@@ -577,7 +577,7 @@ class LiveServer:
         if not was_up:
             self._failed_attempt = why
             if used_up:
-                # Who came in the middle of an attempt that took all its time waits for no second one.
+                # A call that came in the middle of an attempt which took all its time waits for no second one.
                 self._state.attempt_failed()
         elif self._state.is_wanted:
             # Somebody asked after the link broke and before we knew.
@@ -597,7 +597,7 @@ class LiveServer:
     async def _advance(self, event: LifecycleEvent) -> None:
         """One step of the lifecycle, and what it asks for."""
         if event.name in ("call", "start") and self._state.is_stopped_by_hand:
-            # Who stopped it by hand starts it by hand.
+            # A server that was stopped by hand is started again by hand only.
             return
         actions = self._step(event)
         if "disconnect" in actions or "connect" in actions:

@@ -42,7 +42,7 @@ class ServerState:
         # The attempt to connect has used up the connect timeout; one that may be fetching its program goes on all the same.
         self.is_late = False
         self.is_fetching = False
-        # Who stopped it by hand starts it again by hand.
+        # A server that was stopped by hand is started again by hand only.
         self.is_stopped_by_hand = False
         self.is_closing = False
         # As many servers run as may, and this one is not among them; one of those is about to give up its slot for it.
