@@ -2,7 +2,8 @@
 
 The file's name is a hash of the record's kind and identity, and both are bound into the encryption: a file put in another's place does not
 open. Every secret of a record is masked from the moment it is read or written here. As long as nothing is stored, no key is needed and no
-cryptography loaded. `key.py` knows where the key comes from; what is kept are the records of `auth/records.py` and of `secrets/encrypted.py`.
+cryptography loaded. `key.py` knows where the key comes from; what is kept are the records of `auth/records.py` and
+`secrets/encrypted.py`.
 """
 
 import asyncio
