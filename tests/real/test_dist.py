@@ -33,12 +33,13 @@ FIVE_MINUTES = 300.0
 @pytest.mark.timeout(FIVE_MINUTES)
 def test_readme_leads_from_the_wheel_to_a_server_within_five_minutes(tmp_path: Path) -> None:
     """An empty folder, an empty HOME, no checkout: what README says of installing with pip, then its section about servers."""
-    build = [sys.executable, ROOT / "scripts" / "dist.py", "--build-only", "--to", tmp_path]
+    build = [sys.executable, str(ROOT / "scripts" / "dist.py"), "--build-only", "--to", str(tmp_path)]
     subprocess.run(build, check=True, capture_output=True)
     (wheel,) = tmp_path.glob("*.whl")
     environment, folder = tmp_path / "environment", tmp_path / "folder"
     folder.mkdir()
-    for argv in ([sys.executable, "-m", "venv", environment], [environment / "bin" / "pip", "install", wheel]):
+    pip = environment / "bin" / "pip"
+    for argv in ([sys.executable, "-m", "venv", str(environment)], [str(pip), "install", str(wheel)]):
         subprocess.run(argv, check=True, capture_output=True, cwd=folder)
     path = os.pathsep.join([str(environment / "bin"), path_without_this_environment()])
     stage = Stage(tmp_path, env={**downloads(), "PATH": path}, start=folder, patience=FIVE_MINUTES)
