@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from openclaw.redact import forgetting
+from parts.postgres import PostgresServer
 
 # How long an example takes says how busy the machine is, and nothing about the code: pytest-timeout is the guard.
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -55,6 +56,13 @@ def _own_secrets() -> Iterator[None]:
     """What one test has remembered as a secret is masked in no other."""
     with forgetting():
         yield
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A server for all tests of this worker that do it no harm; each makes a database of its own."""
+    with PostgresServer() as server:
+        yield server
 
 
 @pytest.hookimpl(wrapper=True)

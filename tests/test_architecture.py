@@ -39,7 +39,7 @@ ROWS: list[list[str]] = [
     ["protocol", "plain_schema", "json_schema", "tool_form", "ranking"],
     ["config", "security", "media"],
     ["net", "process", "secrets", "transport", "auth"],
-    ["mcp", "models", "sessions", "skills", "plugins", "tools", "asking", "importers"],
+    ["mcp", "models", "sessions", "skills", "plugins", "tools", "asking", "importers", "fleet"],
     ["telemetry", "agent"],
     ["engine", "reply", "workplace", "app"],
     ["control"],
@@ -68,6 +68,8 @@ FENCES: dict[str, set[str]] = {
     "azure": {"secrets"},
     "pydantic_monty": {"tools"},
     "opentelemetry": {"telemetry"},
+    # It opens its own sockets: to the database that the operator named, and to nothing that anybody else could name.
+    "asyncpg": {"fleet"},
 }
 STANDARD_FENCES: dict[str, set[str]] = {"subprocess": {"process"}, "ssl": {"net"}, "urllib.request": set()}
 

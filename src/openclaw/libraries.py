@@ -12,6 +12,7 @@ from openclaw.errors import OpenClawError
 # What is imported → the part of us that needs it, and what to install.
 LIBRARIES = {
     "aiohttp": ("The HTTP port of the gateway", "aiohttp>=3.14"),
+    "asyncpg": ("Keeping conversations in PostgreSQL", "asyncpg>=0.30"),
     "cryptography": ("Keeping tokens encrypted", "cryptography>=45"),
     "keyring": ("The keychain", "keyring>=25"),
     "markdown_it": ("Showing answers at a terminal", "rich>=15"),

@@ -34,8 +34,13 @@ def test_what_is_told_to_be_installed_is_what_the_extras_have() -> None:
     assert {library for _, library in LIBRARIES.values()} == extras
 
 
-def test_the_plain_install_has_the_core_and_every_library_but_those_of_pdfs_code_and_telemetry() -> None:
+def test_the_plain_install_has_the_core_and_every_library_but_those_of_pdfs_code_telemetry_and_postgres() -> None:
     core = {"jsonschema-rs>=0.60", "msgspec>=0.20", "uvloop>=0.21; sys_platform != 'win32'"}
     more = PROJECT["optional-dependencies"]
-    told = {library for _, library in LIBRARIES.values()} - {*more["pdf"], *more["code"], *more["otel"]}
+    told = {library for _, library in LIBRARIES.values()} - {
+        *more["pdf"],
+        *more["code"],
+        *more["otel"],
+        *more["postgres"],
+    }
     assert set(PROJECT["dependencies"]) == core | told

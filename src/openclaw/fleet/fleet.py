@@ -1,0 +1,48 @@
+"""One gateway's part in a fleet: the database, who it is there, and what is kept there, put together.
+
+Nothing is opened by making one. A gateway begins at its start (`begin`); a command is part of the fleet from its first turn on, to its end.
+"""
+
+from collections.abc import Awaitable, Callable
+
+from openclaw.fleet.database import PATIENCE, Address, Database
+from openclaw.fleet.leases import Leases
+from openclaw.fleet.notices import Notices
+from openclaw.fleet.presence import Presence, Times, Who
+from openclaw.fleet.sessions import PostgresStore
+from openclaw.sessions.store import new_session_id
+
+
+class Fleet:
+    """`address` is asked for when the database is first needed."""
+
+    def __init__(
+        self,
+        address: Callable[[], Awaitable[Address]],
+        who: Who,
+        *,
+        times: Times | None = None,
+        patience: float = PATIENCE,
+        clock: Callable[[], float] | None = None,
+        new_id: Callable[[], str] = new_session_id,
+    ) -> None:
+        self.database = Database(address, patience=patience)
+        self.notices = Notices(self.database)
+        self.presence = Presence(self.database, self.notices.line, who, times or Times())
+        self.leases = Leases(self.database, self.presence, self.notices)
+        self.sessions = PostgresStore(self.database, self.presence, self.notices, clock=clock, new_id=new_id)
+
+    async def begin(self) -> None:
+        """Be there for others from now on. Raises StoreError."""
+        await self.presence.begin()
+        await self.notices.start()
+
+    def may_act(self) -> bool:
+        """Whether a call of a tool or of a model may be started now."""
+        return self.presence.may_act()
+
+    async def close(self) -> None:
+        await self.sessions.close()
+        await self.presence.close()
+        await self.notices.close()
+        await self.database.close()

@@ -1,0 +1,103 @@
+"""Leases by name: what one gateway of all may do at a time, such as redeeming a refresh token or running a server.
+
+A lease holds for as long as its gateway is alive (presence.py) and is free at once when that one leaves in order. Its fence grows with
+every holder: whoever writes under a lease hands it over (`openclaw.check_lease` in the same transaction), so that a holder that was
+replaced without knowing it writes nothing.
+"""
+
+import asyncio
+import random
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from uuid import UUID
+
+import msgspec
+
+from openclaw.errors import SessionBusyError, StoreError
+from openclaw.fleet.database import Database
+from openclaw.fleet.faults import GoneError
+from openclaw.fleet.notices import Notices
+from openclaw.fleet.presence import Presence
+from openclaw.sessions.lock import FOREVER, KeyLocks
+
+# Seconds between two looks at a lease that somebody has: at first, and at most.
+FIRST_LOOK = 0.1
+LONGEST_LOOK = 1.0
+
+
+class Lease(msgspec.Struct, frozen=True):
+    """The values that `openclaw.check_lease` asks for."""
+
+    name: str
+    holder: UUID
+    fence: int
+
+
+class Leases:
+    def __init__(self, database: Database, presence: Presence, notices: Notices) -> None:
+        self._database = database
+        self._presence = presence
+        self._notices = notices
+        # Tasks of one process wait for each other here: to the database they are one holder.
+        self._here = KeyLocks()
+
+    async def take(self, name: str) -> Lease | None:
+        """The lease, if it is free or this gateway's already; None when another has it. Raises StoreError."""
+        me = await self._presence.begin()
+        while True:
+            try:
+                fence = await self._database.value("SELECT openclaw.take_lease($1, $2)", name, me)
+            except GoneError:
+                me = await self._presence.gone(me)
+                continue
+            return None if fence is None else Lease(name, me, fence)
+
+    async def give(self, lease: Lease) -> None:
+        """Raises StoreError; then it is free when this gateway is no longer alive."""
+        await self._database.value("SELECT openclaw.give_lease($1, $2, $3)", lease.name, lease.holder, lease.fence)
+
+    @asynccontextmanager
+    async def hold(self, name: str, *, patience: float = FOREVER) -> AsyncIterator[Lease]:
+        """The lease when it is ours, given back at the end. Raises StoreError when it is not within `patience` seconds."""
+        give_up = time.monotonic() + patience
+        async with AsyncExitStack() as stack:
+            try:
+                await stack.enter_async_context(self._here.hold(name, patience))
+            except SessionBusyError:
+                raise _busy(name) from None
+            lease = await self._waited(name, give_up)
+            try:
+                yield lease
+            finally:
+                await asyncio.shield(self.give(lease))
+
+    async def _waited(self, name: str, give_up: float) -> Lease:
+        pause = FIRST_LOOK
+        with self._notices.wake("lease", name) as free:
+            while (lease := await self.take(name)) is None:
+                left = give_up - time.monotonic()
+                if left <= 0:
+                    raise _busy(name)
+                await wait_for(free, min(left, jittered(pause)))
+                pause = min(2 * pause, LONGEST_LOOK)
+        return lease
+
+
+def _busy(name: str) -> StoreError:
+    return StoreError(f"The lease {name!r} is held for longer than could be waited for.", hint="Try again in a moment.")
+
+
+def jittered(seconds: float, chance: Callable[[], float] = random.random) -> float:
+    """A little more or less, so that those who wait do not all ask at once."""
+    return seconds * (0.8 + 0.4 * chance())
+
+
+async def wait_for(event: asyncio.Event, seconds: float) -> None:
+    """Until it is set, or so many seconds have gone by. It is not set afterwards."""
+    try:
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    except TimeoutError:
+        pass
+    event.clear()
