@@ -95,7 +95,7 @@ LATE: dict[str, str] = {
     "openclaw.control.remote": "a browser is rarely opened and a question rarely asked, and asyncio and msgspec are large",
     "openclaw.control.shell_words": "most words are no conversations, and sqlite3 costs milliseconds",
     "openclaw.control.terminal_modes": "termios is not to be had everywhere",
-    "openclaw.engine": "commands for local servers need no network, and few configs have secrets",
+    "openclaw.engine": "commands for local servers need no network, few configs have secrets, and fewer a fleet",
     "openclaw.gateway.command": "`gateway status` and `stop` need no gateway",
     "openclaw.gateway.credentials": "few tokens are references",
     "openclaw.gateway.gateway": "servers are begun to be started before aiohttp's server is loaded",

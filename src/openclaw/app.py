@@ -345,9 +345,15 @@ class App:
 
     @cached_property
     def store(self) -> Store:
-        store = self._given_store or (MemoryStore() if self.config.root.session.store == "memory" else self.file_store)
+        store = self._given_store or self._configured_store()
         telemetry = self.engine.telemetry
         return store if telemetry is None else telemetry.store(store)
+
+    def _configured_store(self) -> Store:
+        # By what was configured when we began: it is read once.
+        if self.engine.fleet is not None:
+            return self.engine.fleet.sessions
+        return MemoryStore() if self.config.root.session.store == "memory" else self.file_store
 
     @cached_property
     def file_store(self) -> SqliteStore:
@@ -371,7 +377,7 @@ class App:
             resolve=self._resolve,
             look_around=self.config.root.models.mode == "merge",
             base=self.config.file.parent,
-            trace=None if self.engine.telemetry is None else self.engine.telemetry.trace_model,
+            trace=self.engine.model_trace(),
         )
         self._models_from = _models(self.config)
         self._catalogs.add(catalog)
@@ -640,6 +646,7 @@ def _read_once(config: Config) -> dict[str, object]:
     root = config.root
     return {
         "session.store": root.session.store,
+        "session.postgres": root.session.postgres,
         "tokenStore": root.token_store,
         "telemetry": root.telemetry,
         "mcp.apps": root.mcp.apps,

@@ -51,7 +51,7 @@ from openclaw.security.own_places import OwnPlaces
 from openclaw.security.policy import Decision, Named, Policy, PolicyLayer, layer_of
 from openclaw.telemetry.switch import is_wanted
 from openclaw.tool import SEARCH_TOOLS, SKILL_READ, Invocation, Tool
-from openclaw.tools.invoke import Approve, Call, CallEnd, Invoke, Step, Trace
+from openclaw.tools.invoke import Approve, Call, CallEnd, Fence, Invoke, Step, Trace
 from openclaw.tools.running import RunningCalls
 
 if TYPE_CHECKING:
@@ -60,6 +60,8 @@ if TYPE_CHECKING:
     from openclaw.asking.questions import Questions
     from openclaw.asking.sampling import AskModel, Sampling
     from openclaw.auth.credentials import Credentials
+    from openclaw.fleet.fleet import Fleet
+    from openclaw.models.catalog import TraceModel
     from openclaw.secrets.resolve import Resolver
     from openclaw.telemetry.telemetry import Telemetry
     from openclaw.telemetry.turns import Served
@@ -101,6 +103,8 @@ class Engine:
         self._trace = trace
         # None when nobody traces, which is all that whoever is traced ever asks.
         self.telemetry = telemetry
+        # The other gateways, and what is kept for all of them; None when this one is alone, which is all that anybody else asks.
+        self.fleet: Fleet | None = None
         self._ask_model = ask_model
         self._workspace_of = workspace_of
         # Calls of tools under way, whatever their kind: `invoke` enters them, and who takes tools away ends them.
@@ -119,7 +123,19 @@ class Engine:
             self.telemetry = await self._begin_telemetry()
         if self.telemetry is not None:
             self.telemetry.hear(self.events)
+        if self.config.root.session.store == "postgres":
+            # Before everything that is kept there: what is made first is closed last.
+            self.fleet = self._made_fleet()
+            self._exit.push_async_callback(self.fleet.close)
         return self
+
+    def _made_fleet(self) -> "Fleet":
+        """Nothing is asked of the database yet. Raises OpenClawError when its library is missing."""
+        try:
+            from openclaw.fleet.configured import fleet_of
+        except ModuleNotFoundError as error:
+            raise missing(error) or error from None
+        return fleet_of(self.config, self.resolve, self.paths, is_gateway=self._through_gateway)
 
     async def _begin_telemetry(self) -> "Telemetry | None":
         section = self.config.root.telemetry
@@ -400,7 +416,24 @@ class Engine:
             running=self.running,
             approve=self._approve or self.approver.approve,
             trace=self._traced(),
+            fence=self._tool_fence(),
         )
+
+    def _tool_fence(self) -> Fence | None:
+        if self.fleet is None:
+            return None
+        from openclaw.fleet.fence import tool_fence
+
+        return tool_fence(self.fleet.may_act)
+
+    def model_trace(self) -> "TraceModel | None":
+        """What stands around every request to a model; None when nothing does."""
+        trace = None if self.telemetry is None else self.telemetry.trace_model
+        if self.fleet is None:
+            return trace
+        from openclaw.fleet.fence import model_fence
+
+        return model_fence(self.fleet.may_act, trace)
 
     def _traced(self) -> Trace | None:
         """Our own trace of calls around that of the program."""

@@ -25,6 +25,8 @@ DEFAULT_AGENT = "main"
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
+_DATABASES = ("postgres://", "postgresql://")
+
 # A fault of one entry: the key it is about, what is wrong, what to do.
 Fault = tuple[str, str, str]
 
@@ -32,7 +34,14 @@ Fault = tuple[str, str, str]
 def broken_rules(config: Config, faulty: Set[Path]) -> list[tuple[Path, Problem]]:
     """What is broken and why. `faulty` are paths with a fault at or below them that is already reported: nothing more is said about
     those."""
-    found = [*_agents(config), *_tools(config), *_approvals(config), *_providers(config), *_servers(config, faulty)]
+    found = [
+        *_agents(config),
+        *_tools(config),
+        *_approvals(config),
+        *_providers(config),
+        *_session(config),
+        *_servers(config, faulty),
+    ]
     return [
         (subject, Problem(message, *config.locate(path), format_path(path), hint))
         for subject, path, message, hint in found
@@ -142,6 +151,23 @@ def _providers(config: Config) -> _Broken:
         fault = url_fault(provider.base_url) if provider.base_url else ""
         if fault:
             yield (*path, "baseUrl"), (*path, "baseUrl"), fault, "Write an address such as https://api.example.com/v1."
+
+
+def _session(config: Config) -> _Broken:
+    section, at = config.root.session, ("session", "postgres")
+    if section.store != "postgres":
+        return
+    if section.postgres.url is None:
+        yield ("session", "store"), at, 'expected the key "url".', "It is the address of the database."
+    for name, url in (("url", section.postgres.url), ("listenUrl", section.postgres.listen_url)):
+        # What a reference leads to is seen when it is used.
+        if isinstance(url, str) and SECRET_SCHEME not in url and not url.startswith(_DATABASES):
+            yield (
+                (*at, name),
+                (*at, name),
+                "this is no address of a PostgreSQL.",
+                "Use postgres://user@host:5432/database.",
+            )
 
 
 def servers(config: Config) -> Iterator[tuple[Path, ServerEntry]]:

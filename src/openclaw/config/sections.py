@@ -436,6 +436,22 @@ class SecretsSection(Part, frozen=True):
     timeout_ms: Annotated[Timeout, about("Time to resolve one reference.")] = 10_000
 
 
+class PostgresSection(Part, frozen=True):
+    """The database that many gateways share. Read when the program starts."""
+
+    url: Annotated[
+        Secret | None,
+        secret("Its address: `postgres://user:password@host:5432/database`, or a `secret://` reference to that."),
+    ] = None
+    listen_url: Annotated[
+        Secret | None, secret("An address that leads to it without a pooler, to hear at once what other gateways do.")
+    ] = None
+    pool_size: Annotated[Some, about("Connections at a time. One more is kept for signs of life.")] = 8
+    statement_cache: Annotated[
+        bool, about("Statements stay prepared on a connection. Behind PgBouncer in transaction mode: false.")
+    ] = True
+
+
 class SessionSection(Part, frozen=True):
     """Conversations."""
 
@@ -445,8 +461,10 @@ class SessionSection(Part, frozen=True):
     )
 
     store: Annotated[
-        Literal["file", "memory"], about("Where they are kept: in a file, or nowhere but in the process.")
+        Literal["file", "memory", "postgres"],
+        about("Where they are kept: in a file, nowhere but in the process, or in the database of many gateways."),
     ] = "file"
+    postgres: Annotated[PostgresSection, about("The database of many gateways.")] = PostgresSection()
 
 
 class KeepSection(Part, frozen=True):

@@ -150,8 +150,10 @@ class Database:
     async def bare(self) -> Connection:
         """A connection to a database that need not have our tables yet. Raises StoreError."""
         address = await self._resolved()
+        options = {**self._options(address), "command_timeout": None}
         try:
-            return await asyncpg.connect(address.url, **{**self._options(address), "command_timeout": None})
+            connection: Connection = await asyncpg.connect(address.url, **options)
+            return connection
         except Exception as error:
             problem = store_error(self.place, error)
             if problem is None:

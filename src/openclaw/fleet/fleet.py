@@ -3,14 +3,18 @@
 Nothing is opened by making one. A gateway begins at its start (`begin`); a command is part of the fleet from its first turn on, to its end.
 """
 
+import logging
 from collections.abc import Awaitable, Callable
 
 from openclaw.fleet.database import PATIENCE, Address, Database
+from openclaw.fleet.faults import UnreachableError
 from openclaw.fleet.leases import Leases
 from openclaw.fleet.notices import Notices
 from openclaw.fleet.presence import Presence, Times, Who
 from openclaw.fleet.sessions import PostgresStore
 from openclaw.sessions.store import new_session_id
+
+_log = logging.getLogger(__name__)
 
 
 class Fleet:
@@ -33,9 +37,13 @@ class Fleet:
         self.sessions = PostgresStore(self.database, self.presence, self.notices, clock=clock, new_id=new_id)
 
     async def begin(self) -> None:
-        """Be there for others from now on. Raises StoreError."""
-        await self.presence.begin()
-        await self.notices.start()
+        """Be there for others from now on, or as soon as the database can be reached. Raises StoreError for what does not pass."""
+        try:
+            await self.presence.begin()
+        except UnreachableError as error:
+            _log.warning("%s Until then nothing is started here.", error)
+            self.presence.keep()
+        self.notices.start()
 
     def may_act(self) -> bool:
         """Whether a call of a tool or of a model may be started now."""

@@ -78,16 +78,9 @@ class Notices:
         if self._sending is None or self._sending.done():
             self._sending = asyncio.create_task(self._send(), name="fleet-send")
 
-    async def start(self) -> None:
-        """Raises StoreError when the database cannot be reached."""
+    def start(self) -> None:
+        """Listen, and look, from now on."""
         if self._looking is None:
-            self.arrive = await self.tried()
-            if not self.arrive:
-                _log.warning(
-                    "Notices of the database do not arrive, so it is asked every %g s: set session.postgres.listenUrl to an address"
-                    " that leads to it without a pooler.",
-                    LOOK_DEAF,
-                )
             self._looking = asyncio.create_task(self._keep_looking(), name="fleet-notices")
 
     async def tried(self) -> bool:
@@ -142,6 +135,15 @@ class Notices:
 
     async def _keep_looking(self) -> None:
         while True:
+            if self.arrive is None:
+                with suppress(StoreError):
+                    self.arrive = await self.tried()
+                if self.arrive is False:
+                    _log.warning(
+                        "Notices of the database do not arrive, so it is asked every %g s. Set session.postgres.listenUrl to an"
+                        " address that leads to it without a pooler.",
+                        LOOK_DEAF,
+                    )
             await asyncio.sleep(self._look if self.arrive else min(self._look, LOOK_DEAF))
             self._tell_all()
 

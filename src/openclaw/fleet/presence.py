@@ -83,6 +83,11 @@ class Presence:
             return self._id
         return await self._flights.join("", self._join)
 
+    def keep(self) -> None:
+        """Go on trying to be there, for as long as it takes; until then nothing may be started."""
+        if self._beating is None and not self._is_closed:
+            self._beating = asyncio.create_task(self._beat(), name="fleet-beat")
+
     async def gone(self, id: UUID) -> UUID:
         """The database has said that `id` is no more: everything it held is lost. A new id. Raises StoreError."""
         self._lose(id)
@@ -127,8 +132,7 @@ class Presence:
         # Only at the start of a process is it sure that nobody else has this name.
         self._who = msgspec.structs.replace(who, replaces=False)
         self._id, self._sent = new, sent
-        if self._beating is None:
-            self._beating = asyncio.create_task(self._beat(), name="fleet-beat")
+        self.keep()
         return new
 
     @property

@@ -111,6 +111,8 @@ class Gateway:
 
     async def start(self, stack: AsyncExitStack, rules: GuardRules, sockets: "list[socket.socket]") -> None:
         """`stack` gets what has to be undone."""
+        if (fleet := self.app.engine.fleet) is not None:
+            await fleet.begin()
         self._manager = await self.app.engine.manager()
         stack.callback(self._feed.start())
         stack.enter_context(self._observer)

@@ -44,6 +44,9 @@ class Readiness:
         return self._known
 
     async def _look(self) -> tuple[NotReady, ...]:
+        fleet = self._app.engine.fleet
+        if fleet is not None and not fleet.may_act():
+            return (NotReady("fleet", "This gateway has lost touch with the database of its fleet."),)
         try:
             async with asyncio.timeout(PATIENCE):
                 await self._app.store.key_of(_NOBODY)

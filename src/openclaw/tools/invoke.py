@@ -2,7 +2,7 @@
 
 From the outside in:
 
-    audited → traced → sourced → contained → policy → arguments → revocable → approved → deadline → run
+    audited → traced → sourced → contained → policy → arguments → revocable → approved → fenced → deadline → run
 
 Owns this order and the promise that a call ends in a ToolResult: a refusal, wrong arguments, a missed deadline and a fault inside the
 tool all come back as error results that tell the model what to change. Only cancellation of the caller passes through. No text of a result
@@ -75,6 +75,8 @@ PolicyDecide = Callable[[Named, str], Decision]
 Approve = Callable[[Call], Awaitable[str | None] | None]
 # Is given a call and how to make it, makes it once, and returns how it ended. Must not raise anything of its own.
 Trace = Callable[[Call, Step], Awaitable[CallEnd]]
+# Why nothing may be started now, in words that end a sentence; None when it may. Must neither raise nor block.
+Fence = Callable[[], str | None]
 
 
 class Audit(Protocol):
@@ -97,6 +99,7 @@ class Invoke:
         running: RunningCalls,
         approve: Approve | None = None,
         trace: Trace | None = None,
+        fence: Fence | None = None,
     ) -> None:
         self._decide = policy_decide
         self._audit = audit
@@ -104,6 +107,7 @@ class Invoke:
         self._running = running
         self._approve = approve
         self._trace = trace
+        self._fence = fence
         self._check = CheckerCache().check
 
     async def __call__(self, tool: Tool, call: ToolCall, invocation: Invocation) -> ToolResult:
@@ -147,6 +151,9 @@ class Invoke:
                 asking = None if self._approve is None else self._approve(call)
                 # By a person perhaps. The tool's own time has not begun.
                 refusal = None if asking is None else await asking
+                if refusal is None and self._fence is not None:
+                    # Behind the approval, which takes as long as a person takes: another gateway may go on with the conversation by now.
+                    refusal = self._fence()
                 if refusal is not None:
                     end = _end("refused", f"{tool.name} was not called: {refusal}")
                 elif tool.timeout is None:

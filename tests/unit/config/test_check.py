@@ -57,7 +57,7 @@ def test_two_misspelt_keys_are_both_named_with_their_lines_and_the_nearest_known
         ),
         (
             "{session: {store: 'disk'}}",
-            '1:19 session.store: expected "file" or "memory", found "disk".',
+            '1:19 session.store: expected "file", "memory" or "postgres", found "disk".',
         ),
         ("{agents: {defaults: {skills: 'x'}}}", "1:30 agents.defaults.skills: expected a list of texts, found a text."),
         ("{agents: {defaults: {skills: ['x', 1]}}}", "1:36 agents.defaults.skills.1: expected a text, found a number."),

@@ -1,0 +1,61 @@
+"""A fleet as the config says it: the address with its secrets, and what this process is called there."""
+
+import os
+import secrets
+import socket
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from openclaw.config.load import Config
+from openclaw.config.paths import Paths
+from openclaw.config.servers import secret_text
+from openclaw.errors import StoreError
+from openclaw.files import replace
+from openclaw.fleet.database import Address
+from openclaw.fleet.fleet import Fleet
+from openclaw.fleet.presence import Who
+from openclaw.redact import remember_guess
+from openclaw.version import __version__
+
+# What tells this gateway from those that share its host name. It stays with the state directory.
+_NAME_FILE = "gateway-id"
+_NAME_BYTES = 8
+
+
+def fleet_of(
+    config: Config, resolve: Callable[[str], Awaitable[str]], paths: Paths, *, is_gateway: bool = False
+) -> Fleet:
+    """`is_gateway`: this is the one gateway of its state directory, so that one of the same name is surely dead."""
+    section = config.root.session.postgres
+
+    async def address() -> Address:
+        if unset := config.fault(("session", "postgres")):
+            raise StoreError(f"The address of the database is not known: {unset}.", hint="Set it, and start again.")
+        url = await resolve(secret_text(section.url))
+        listen_url = await resolve(secret_text(section.listen_url))
+        for one in (url, listen_url):
+            _remember(one)
+        return Address(url, listen_url, section.pool_size, section.statement_cache)
+
+    name = _name(paths.data_dir) if is_gateway else f"{socket.gethostname()}:{os.getpid()}"
+    return Fleet(address, Who(name, __version__, config=str(config.file), replaces=is_gateway))
+
+
+def _name(folder: Path) -> str:
+    file = folder / _NAME_FILE
+    with suppress(OSError, UnicodeDecodeError):
+        if known := file.read_text("ascii").strip():
+            return f"{socket.gethostname()}:{known}"
+    new = secrets.token_hex(_NAME_BYTES)
+    replace(file, new.encode())
+    return f"{socket.gethostname()}:{new}"
+
+
+def _remember(url: str) -> None:
+    """The password in an address is masked wherever it would be shown."""
+    with suppress(ValueError):
+        if password := urlsplit(url).password:
+            remember_guess(password)
+            remember_guess(unquote(password))
