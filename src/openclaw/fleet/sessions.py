@@ -25,7 +25,7 @@ from openclaw.fleet.faults import GoneError, LostTurnError
 from openclaw.fleet.leases import FIRST_LOOK, LONGEST_LOOK, jittered, wait_for
 from openclaw.fleet.notices import Notices
 from openclaw.fleet.presence import Presence
-from openclaw.sessions.event import Custom, Packed, Said, SessionEvent, history, is_start, pack, unpack
+from openclaw.sessions.event import Custom, Packed, Said, SessionEvent, is_start, pack, unpack
 from openclaw.sessions.key import check_key
 from openclaw.sessions.lock import FOREVER, KeyLocks
 from openclaw.sessions.retention import INTERVAL, Keep, Pruned, Stored, outlived
@@ -41,6 +41,7 @@ from openclaw.sessions.store import (
 )
 from openclaw.sessions.title import opening_of
 from openclaw.sessions.turn import Turn
+from openclaw.sessions.view import Known, View, Views, size_of
 
 _log = logging.getLogger(__name__)
 
@@ -54,6 +55,9 @@ _ALL_EVENTS = 2**31 - 1
 LOST = "lost"
 _PRUNE = "prune"
 
+# Last used first. `used` is the hour: it has an index, which need not be changed with every event.
+_NEWEST = " ORDER BY used DESC, updated_ms DESC, number DESC"
+_SOUGHT = "(convert_to(coalesce(nullif(name_folded, ''), opening_folded), 'UTF8') || '\\x0a'::bytea || key_folded)"
 _INFO = "key, id, agent, created_ms, updated_ms, messages, name, opening"
 
 
@@ -77,6 +81,7 @@ class PostgresStore:
         # Tasks of one process wait for each other here: to the database they are one holder.
         self._here = KeyLocks()
         self._known: OrderedDict[tuple[int, str], int] = OrderedDict()
+        self._views = Views()
         self._pruning: asyncio.Task[None] | None = None
 
     @property
@@ -91,46 +96,61 @@ class PostgresStore:
     async def turn(self, key: str, agent: str, *, patience: float = FOREVER) -> AsyncIterator[Turn]:
         async with self._held(key, agent, patience) as held:
             assert held is not None  # it is begun where there is none
-            events = await self._recent(held)
+            known = await self._view(key, held)
             writer = _Writer(self._database, held, self._now_ms, self._stored)
             if self._has_lost(held):
                 await self._tell_lost(held, writer)
             # Sought in every taken turn that somebody else held: an end that was only not heard of has nothing open.
-            if held.was_cut and (ends := closing(history(events))):
-                await writer.write([pack(event) for event in ends])
-                events = [*events, *ends]
+            if held.was_cut and (ends := closing(known.view.messages)):
+                closed = [pack(event) for event in ends]
+                await writer.write(closed)
+                known.view.take_in(closed)
             async with self._ended_when_lost():
-                async with Turn(key, agent, events, writer.write).taken() as turn:
+                async with Turn(key, agent, known.view, writer.write).taken() as turn:
                     yield turn
+            self._views.keep(key, known)
 
     async def list(self, *, agent: str | None = None, active_within: float | None = None) -> tuple[SessionInfo, ...]:
         rows = await self._database.rows(
             f"SELECT {_INFO} FROM openclaw.session WHERE events > 0 AND ($1::text IS NULL OR agent = $1)"
             " AND ($2::bigint IS NULL OR updated_ms >= coalesce($3::bigint, openclaw.now_ms()) - $2)"
-            " ORDER BY updated_ms DESC, number DESC",
+            f"{_NEWEST}",
             agent,
             None if active_within is None else round(active_within * 1000),
             self._now_ms(),
         )
         return tuple(map(_info, rows))
 
-    async def find(self, words: Sequence[str], *, agent: str | None = None, skip: int = 0, limit: int) -> Found:
-        # The titles and keys of all are looked at: a few milliseconds for ten thousand.
-        where = (
-            "FROM openclaw.session WHERE events > 0 AND ($1::text IS NULL OR agent = $1) AND NOT EXISTS ("
-            "SELECT 1 FROM unnest($2::bytea[]) AS word WHERE position(word IN"
-            " convert_to(coalesce(nullif(name_folded, ''), opening_folded), 'UTF8') || '\\x0a'::bytea || key_folded) = 0)"
-        )
-        folded = [_folded(word) for word in words]
+    async def find(
+        self,
+        words: Sequence[str] = (),
+        *,
+        agent: str | None = None,
+        active_within: float | None = None,
+        skip: int = 0,
+        limit: int,
+    ) -> Found:
+        """A page costs the same however many there are, but for their number, which is counted: milliseconds for a hundred thousand."""
+        # Only what is asked for stands in it, so that an index is found for it.
+        where = "FROM openclaw.session WHERE events > 0"
+        values: tuple[object, ...] = ()
+        if agent is not None:
+            values = (*values, agent)
+            where += f" AND agent = ${len(values)}"
+        if active_within is not None:
+            values = (*values, round(active_within * 1000), self._now_ms())
+            where += (
+                f" AND updated_ms >= coalesce(${len(values)}::bigint, openclaw.now_ms()) - ${len(values) - 1}::bigint"
+            )
+        for word in words:
+            values = (*values, _folded(word))
+            where += f" AND position(${len(values)}::bytea IN {_SOUGHT}) > 0"
 
         async def look(connection: Connection) -> tuple[Sequence[Record], int]:
             async with connection.transaction(isolation="repeatable_read", readonly=True):
-                total = await connection.fetchval(f"SELECT count(*) {where}", agent, folded)
-                rows = await connection.fetch(
-                    f"SELECT {_INFO} {where} ORDER BY updated_ms DESC, number DESC LIMIT $3 OFFSET $4",
-                    *(agent, folded, limit, skip),
-                )
-                return rows, total
+                total = await connection.fetchval(f"SELECT count(*) {where}", *values)
+                page = f" LIMIT ${len(values) + 1} OFFSET ${len(values) + 2}"
+                return await connection.fetch(f"SELECT {_INFO} {where}{_NEWEST}{page}", *values, limit, skip), total
 
         rows, total = await self._database.run(look)
         return Found(tuple(map(_info, rows)), total)
@@ -317,20 +337,30 @@ class PostgresStore:
         except StoreError as error:
             _log.debug("a turn was not given back: %s", error)
 
-    async def _recent(self, held: "_Held") -> Sequence[SessionEvent]:
-        if not held.events:
-            return []
-        return [event for _, _, event in await self._events(held.number, held.base, held.events + 1)]
+    async def _view(self, key: str, held: "_Held") -> Known:
+        """What a model's history is made of. Of what was known before only what was added since is read: events are never changed."""
+        before = self._views.take(key)
+        known = Known(held.id, held.base, View())
+        if before is not None and (before.id, before.base) == (held.id, held.base) and before.last <= held.events:
+            known = before
+        if known.last < held.events:
+            for one in await self._events(held.number, known.last + 1, held.events + 1):
+                known.view.add(one.event, one.size)
+        return known
 
-    async def _events(self, session: int, first: int, end: int) -> Sequence[tuple[int, int, SessionEvent]]:
-        """Number, time and event of the events from `first` on, to before `end`."""
+    async def _events(self, session: int, first: int, end: int) -> Sequence["_Stored"]:
+        """The events from the number `first` on, to before `end`."""
         rows = await self._database.rows(
             "SELECT e.seq, e.at_ms, e.body, (SELECT array_agg(m.body ORDER BY m.position) FROM openclaw.media m"
             " WHERE m.session = e.session AND m.seq = e.seq) AS media FROM openclaw.event e"
             " WHERE e.session = $1 AND e.seq >= $2 AND e.seq < $3 ORDER BY e.seq",
             *(session, max(first, 0), min(end, _ALL_EVENTS)),
         )
-        return [(row["seq"], row["at_ms"], unpack(row["body"], row["media"] or ())) for row in rows]
+        return [
+            _Stored(row["seq"], row["at_ms"], unpack(row["body"], media), size_of(row["body"], media))
+            for row in rows
+            for media in [row["media"] or ()]
+        ]
 
     async def _transcript(self, key: str, count: int | None, before: int | None) -> Transcript:
         check_key(key)
@@ -341,7 +371,7 @@ class PostgresStore:
             raise unknown_session(key)
         end = row["events"] + 1 if before is None else min(before, row["events"] + 1)
         events = await self._events(row["number"], 0 if count is None else end - count, end)
-        return Transcript(_info(row), tuple(entry(seq, at_ms / 1000, event) for seq, at_ms, event in events))
+        return Transcript(_info(row), tuple(entry(one.seq, one.at_ms / 1000, one.event) for one in events))
 
     async def _ends_with(self, key: str, body: bytes) -> bool:
         return bool(
@@ -405,6 +435,15 @@ class _Held(msgspec.Struct, frozen=True):
     agent: str
     id: str
     was_cut: bool
+
+
+class _Stored(msgspec.Struct, frozen=True, gc=False):
+    """One event, its number and time, and the bytes that it takes."""
+
+    seq: int
+    at_ms: int
+    event: SessionEvent
+    size: int
 
 
 class _Writer:

@@ -22,6 +22,7 @@ CREATE TABLE openclaw.gateway (
 
 -- Conversations. A key is any text, also with a zero in it, which no column of type text holds; it may be a megabyte, an index row may not.
 -- `events`, `messages` and `size` count; `base` is the event that a model's history starts at. `…_folded` is what a search looks at.
+-- `used` is the hour of the last use: an index on the time itself would have to be changed with every event.
 -- `holder` is the gateway whose turn it is, `fence` counts the turns, `waiting` says until when somebody waits for one.
 CREATE TABLE openclaw.session (
   number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -32,6 +33,7 @@ CREATE TABLE openclaw.session (
   agent text NOT NULL,
   created_ms bigint NOT NULL,
   updated_ms bigint NOT NULL,
+  used bigint NOT NULL GENERATED ALWAYS AS (updated_ms / 3600000) STORED,
   events int NOT NULL DEFAULT 0,
   messages int NOT NULL DEFAULT 0,
   base int NOT NULL DEFAULT 0,
@@ -44,6 +46,7 @@ CREATE TABLE openclaw.session (
   holder uuid,
   waiting timestamptz
 ) WITH (fillfactor = 70);
+CREATE INDEX session_by_use ON openclaw.session (used);
 CREATE INDEX session_by_id ON openclaw.session (id);
 
 CREATE TABLE openclaw.event (
