@@ -88,6 +88,8 @@ LATE: dict[str, str] = {
     "openclaw.cli.terminal_asker": "most commands ask nothing",
     "openclaw.commands.mcp": "files of other programs are looked at only where no server is configured",
     "openclaw.commands.status": "files of other programs are looked at only where no server is configured",
+    "openclaw.commands.doctor": "few configs have a fleet, and its library is large",
+    "openclaw.commands.store": "without the library of the database, that is said",
     "openclaw.commands.screen.turn": "rich is large, and a pipe needs nothing of it",
     "openclaw.commands.sign_in_prompt": "a sign-in is rare",
     "openclaw.config.wording": "only a mistyped word needs difflib",

@@ -9,7 +9,7 @@ import stat
 import sys
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from openclaw.app import App
 from openclaw.commands.check import Check
@@ -37,6 +37,9 @@ from openclaw.secrets.store.key import NAMES
 from openclaw.security.external import clean_label
 from openclaw.security.policy import problems
 from openclaw.version import __version__
+
+if TYPE_CHECKING:
+    from openclaw.fleet.fleet import Fleet
 
 if sys.platform != "win32":
     from openclaw.process.stale import stale
@@ -116,6 +119,9 @@ async def _all(context: Context, *, asks: bool) -> AsyncIterator[Check]:
         for check in await approval_checks(app, knows_tools=asks):
             yield check
         yield await _store(app)
+        if (fleet := app.engine.fleet) is not None:
+            for check in await _fleet(fleet):
+                yield check
         plugins = await app.plugins()
         await plugins.loaded()
         for plugin in plugins.statuses():
@@ -245,6 +251,17 @@ async def _tokens(app: App) -> Check:
             "Set tokenStore.key to a secret:// reference, remove that directory and sign in again.",
         )
     return Check("Tokens", "ok", kept)
+
+
+async def _fleet(fleet: "Fleet") -> list[Check]:
+    from openclaw.fleet.health import health_of
+
+    try:
+        health = await health_of(fleet)
+    except OpenClawError:
+        # Said of the sessions already.
+        return []
+    return [Check("Database", "warning", concern.message, concern.fix) for concern in health.concerns]
 
 
 async def _store(app: App) -> Check:

@@ -114,6 +114,45 @@ _SESSIONS = Command(
     ),
 )
 
+_STORE = Command(
+    "store",
+    "Set up, check and fill the database of many gateways.",
+    children=(
+        Command(
+            "init",
+            "Make its tables, or bring them to this version.",
+            handler="openclaw.commands.store:init",
+            details="Safe to repeat, and while gateways run: those of the version before go on working.",
+            options=(JSON,),
+            local=True,
+        ),
+        Command(
+            "check",
+            "Say how the database is, and what could be better.",
+            handler="openclaw.commands.store:check",
+            options=(JSON,),
+            local=True,
+        ),
+        Command(
+            "migrate",
+            "Copy what is kept in files into the database, and compare it.",
+            handler="openclaw.commands.store:migrate",
+            details="Stop the gateway first. The files stay as they are. Ended at any moment, it goes on when it is run again.",
+            options=(
+                Option("from", "Where from.", value="STORE", choices=("file",)),
+                JSON,
+            ),
+            local=True,
+        ),
+        Command(
+            "export",
+            "Print every conversation in the database as JSON lines.",
+            handler="openclaw.commands.store:export",
+            local=True,
+        ),
+    ),
+)
+
 _PATH = Argument("path", 'Where in the file: agents.defaults.model.primary, or a["key.with.dots"].b.', names="setting")
 _CONFIG = Command(
     "config",
@@ -372,6 +411,7 @@ is asked for one word.\
         options=(Option("offline", "Ask no server and no model."), JSON),
     ),
     _SESSIONS,
+    _STORE,
     _CONFIG,
     _TOOLS,
     _SKILLS,
@@ -406,8 +446,8 @@ The manual page: openclaw completion man | man -l -\
 
 # What people type first comes first.
 ORDER = (
-    *("setup", "agent", "chat", "demo", "status", "doctor", "gateway", "sessions", "models", "keys", "config", "tools"),
-    *("skills", "approvals", "mcp", "mcp-server", "secrets", "audit", "completion"),
+    *("setup", "agent", "chat", "demo", "status", "doctor", "gateway", "sessions", "models", "keys", "config"),
+    *("tools", "store", "skills", "approvals", "mcp", "mcp-server", "secrets", "audit", "completion"),
 )
 
 
