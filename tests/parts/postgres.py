@@ -273,12 +273,15 @@ def pgbouncer(server: PostgresServer, *, mode: str = "transaction") -> Iterator[
     folder = Path(tempfile.mkdtemp(prefix="openclaw-bouncer-"))
     if user is not None:
         shutil.chown(folder, user)
+    users = folder / "users"
+    users.write_text(f'"{server.user}" ""\n')
+    users.chmod(0o644)
     for _ in range(_TRIES):
         port = free_port()
         settings = folder / "pgbouncer.ini"
         settings.write_text(
             f"[databases]\n* = host=127.0.0.1 port={server.port}\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\n"
-            f"unix_socket_dir =\nauth_type = any\nauth_file =\npool_mode = {mode}\ndefault_pool_size = 3\nmax_client_conn = 200\n"
+            f"unix_socket_dir =\nauth_type = trust\nauth_file = {users}\npool_mode = {mode}\ndefault_pool_size = 3\nmax_client_conn = 200\n"
         )
         settings.chmod(0o644)
         process = subprocess.Popen(

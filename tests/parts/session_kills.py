@@ -1,6 +1,7 @@
 """Kill processes with -9 while they write turns, and look at what the store then holds."""
 
 import asyncio
+import os
 import random
 import sqlite3
 import sys
@@ -8,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from openclaw.content import Message, UserMessage, text_of
-from openclaw.sessions.event import Said
-from openclaw.sessions.sqlite import SqliteStore
-from parts.session_writer import turn_messages
+from openclaw.fleet.cut_turn import CUT, CUT_WORDS
+from openclaw.sessions.event import Custom, Said
+from parts.session_writer import opened, turn_messages
 
 WRITER = Path(__file__).with_name("session_writer.py")
 # Messages in a turn of the writer.
@@ -26,21 +27,23 @@ class Outcome:
     sound: bool
 
 
-async def start_writer(path: Path, key: str, name: str, turns: int = 0) -> asyncio.subprocess.Process:
+async def start_writer(place: Path | str, key: str, name: str, turns: int = 0) -> asyncio.subprocess.Process:
     return await asyncio.create_subprocess_exec(
-        sys.executable, str(WRITER), str(path), key, name, str(turns), stdout=asyncio.subprocess.PIPE
+        *(sys.executable, str(WRITER), str(place), key, name, str(turns)),
+        stdout=asyncio.subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(WRITER.parent.parent)},
     )
 
 
-async def kill_writers(path: Path, kills: int, seed: int) -> Outcome:
+async def kill_writers(place: Path | str, kills: int, seed: int) -> Outcome:
     """One writer after another is killed in the same session, each after a few turns, while a bystander writes on in its own."""
     chance = random.Random(seed)
     acknowledged: dict[str, list[int]] = {}
-    bystander = await start_writer(path, "bystander", "bystander")
+    bystander = await start_writer(place, "bystander", "bystander")
     try:
         for number in range(kills):
             name = f"writer-{number}"
-            writer = await start_writer(path, "shared", name)
+            writer = await start_writer(place, "shared", name)
             assert writer.stdout
             acks = [await writer.stdout.readline() for _ in range(chance.randint(1, 6))]
             writer.kill()
@@ -52,17 +55,18 @@ async def kill_writers(path: Path, kills: int, seed: int) -> Outcome:
             bystander.kill()
         output, _ = await bystander.communicate()
     acknowledged["bystander"] = [int(line) for line in output.split()]
-    stored = await stored_turns(path, "shared") | await stored_turns(path, "bystander")
-    return Outcome(acknowledged, stored, is_sound(path))
+    stored = await stored_turns(place, "shared") | await stored_turns(place, "bystander")
+    return Outcome(acknowledged, stored, isinstance(place, str) or is_sound(place))
 
 
-async def stored_turns(path: Path, key: str) -> dict[str, list[int]]:
+async def stored_turns(place: Path | str, key: str) -> dict[str, list[int]]:
     """The turns of each writer, in order. Fails unless each is whole, in one piece, and knew everything stored before it."""
-    store = SqliteStore(path)
-    entries = (await store.show(key)).entries
-    await store.close()
-    messages: list[Message] = [entry.event.message for entry in entries if isinstance(entry.event, Said)]
-    assert len(messages) == len(entries)
+    async with opened(str(place)) as store:
+        entries = (await store.show(key)).entries
+    # Behind a turn whose writer was killed before it gave the conversation back may stand a note: the last message is no answer.
+    events = [entry.event for entry in entries if entry.event != Custom(CUT, CUT_WORDS)]
+    messages: list[Message] = [event.message for event in events if isinstance(event, Said)]
+    assert len(messages) == len(events)
     found: dict[str, list[int]] = {}
     for start in range(0, len(messages), TURN):
         first = messages[start]

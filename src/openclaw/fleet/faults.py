@@ -62,10 +62,10 @@ class GoneError(StoreError):
 class UnreachableError(StoreError):
     """The database cannot be reached now."""
 
-    def __init__(self, place: str, what: str) -> None:
+    def __init__(self, place: str, what: str, hint: str = "") -> None:
         super().__init__(
             f"The database {place} cannot be reached: {what}.",
-            hint="Try again in a moment; `openclaw store check` says more.",
+            hint=hint or "Try again in a moment; `openclaw store check` says more.",
         )
 
 
@@ -98,9 +98,10 @@ def store_error(place: str, error: BaseException) -> StoreError | None:
             return GoneError()
         case asyncpg.PostgresError():
             known = next((words for start, words in _SENTENCES.items() if code.startswith(start)), None)
-            if is_passing(error) and known is None:
-                return UnreachableError(place, _words(error))
-            what, hint = known or (_words(error), "`openclaw store check` says more.")
+            what, hint = known or (_words(error), "")
+            if is_passing(error):
+                return UnreachableError(place, what, hint)
+            hint = hint or "`openclaw store check` says more."
             return StoreError(f"The database {place} cannot be used: {what}.", hint=hint)
         case asyncio.TimeoutError():
             return UnreachableError(place, "it does not answer in time")
