@@ -208,6 +208,35 @@ async def test_a_policy_that_fails_refuses() -> None:
     assert [line[3] for line in made.lines] == ["failed"]
 
 
+async def test_a_call_is_not_made_when_the_fence_closes_while_it_is_approved() -> None:
+    made = InvokeParts()
+    reasons: list[str | None] = [None, "this gateway has lost touch."]
+
+    def approve(call: Call) -> None:
+        reasons.pop(0)
+
+    invoke = Invoke(
+        policy_decide=lambda tool, agent: ALLOWED,
+        audit=made,
+        clock=made.clock,
+        running=made.running,
+        approve=approve,
+        fence=lambda: reasons[0],
+    )
+    result = await invoke(probe(never), CALL, HERE)
+
+    assert result == ToolResult.error("probe was not called: this gateway has lost touch.")
+    assert [line[3] for line in made.lines] == ["refused"]
+    open_fence = Invoke(
+        policy_decide=lambda tool, agent: ALLOWED,
+        audit=made,
+        clock=made.clock,
+        running=made.running,
+        fence=lambda: None,
+    )
+    assert await open_fence(probe(fine), CALL, HERE) == OK
+
+
 async def test_the_size_of_a_result_counts_what_the_model_sees() -> None:
     content = (Text("größe"), Image(b"123", "image/png"), Audio(b"12", "audio/wav"), File("p", "n", "t/t", 1_000))
 

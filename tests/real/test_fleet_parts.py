@@ -1,0 +1,233 @@
+"""What gateways on one PostgreSQL share besides conversations: tables that are made once, leases with fences, and notices."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import asyncpg
+import pytest
+
+from openclaw.errors import StoreError
+from openclaw.fleet.faults import LostTurnError
+from openclaw.fleet.fleet import Fleet
+from openclaw.fleet.health import health_of
+from openclaw.fleet.leases import Lease
+from openclaw.fleet.migrations.steps import NEWEST, migrate
+from openclaw.fleet.presence import Times
+from parts.postgres import PostgresServer, database_at, fleet_at
+from parts.processes import HANG_GUARD
+
+pytestmark = pytest.mark.real
+
+
+@pytest.fixture
+async def two(postgres: PostgresServer) -> AsyncIterator[tuple[Fleet, Fleet]]:
+    url = await postgres.new_database()
+    fleets = fleet_at(url, name="one"), fleet_at(url, name="two")
+    yield fleets
+    for fleet in fleets:
+        await fleet.close()
+
+
+# Tables
+
+
+async def test_of_many_that_make_the_tables_at_once_one_does(postgres: PostgresServer) -> None:
+    url = await postgres.new_database(tables=False)
+
+    async def make() -> tuple[int, int]:
+        connection = await asyncpg.connect(url)
+        try:
+            return await migrate(connection, "here")
+        finally:
+            await connection.close()
+
+    assert sorted(await asyncio.gather(*(make() for _ in range(5)))) == [(0, NEWEST), *[(NEWEST, NEWEST)] * 4]
+
+
+async def test_a_database_without_tables_is_refused_with_the_command_that_makes_them(postgres: PostgresServer) -> None:
+    database = database_at(await postgres.new_database(tables=False))
+    with pytest.raises(StoreError, match=r"has no tables of OpenClaw yet\. Run: openclaw store init"):
+        await database.value("SELECT 1")
+    await database.close()
+
+
+async def test_a_database_one_step_ahead_is_worked_with_and_one_two_steps_ahead_is_refused(
+    postgres: PostgresServer,
+) -> None:
+    url = await postgres.new_database()
+    connection = await asyncpg.connect(url)
+    await connection.execute("UPDATE openclaw.version SET number = number + 1")
+    database = database_at(url)
+    assert await database.value("SELECT 1") == 1
+    await database.close()
+    with pytest.raises(StoreError, match="belongs to a later OpenClaw"):
+        await migrate(connection, "here")
+
+    await connection.execute("UPDATE openclaw.version SET number = number + 1")
+    database = database_at(url)
+    with pytest.raises(
+        StoreError, match=rf"belongs to a later OpenClaw \(step {NEWEST + 2}; this one knows {NEWEST}\)"
+    ):
+        await database.value("SELECT 1")
+    await database.close()
+    await connection.close()
+
+
+async def test_text_that_is_not_kept_as_utf_8_is_refused(postgres: PostgresServer) -> None:
+    connection = await asyncpg.connect(postgres.url())
+    await connection.execute("CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'")
+    await connection.close()
+    inside = await asyncpg.connect(postgres.url("latin"))
+    with pytest.raises(StoreError, match="keeps text as LATIN1"):
+        await migrate(inside, "here")
+    await inside.close()
+
+
+@pytest.mark.parametrize(
+    ("url", "sentence"),
+    [
+        ("postgres://127.0.0.1:1/x", "cannot be reached: "),
+        ("postgres://nobody@{at}/postgres", r"it does not let us in|role|cannot be used"),
+        ("postgres://{at}/nowhere?user={user}", "there is no such database"),
+        ("postgres://{user}@{at}/postgres?sslmode=sideways", "Correct session.postgres in the config"),
+    ],
+)
+async def test_every_wrong_address_gets_one_sentence(postgres: PostgresServer, url: str, sentence: str) -> None:
+    at = f"127.0.0.1:{postgres.port}"
+    database = database_at(url.format(at=at, user=postgres.user), patience=0.0)
+    with pytest.raises(StoreError, match=sentence):
+        await database.value("SELECT 1")
+    await database.close()
+
+
+# Leases
+
+
+async def test_a_lease_is_one_gateways_at_a_time_and_its_fence_grows(two: tuple[Fleet, Fleet]) -> None:
+    one, other = two
+    async with one.leases.hold("token:a") as first:
+        assert await other.leases.take("token:a") is None
+        assert await one.leases.take("token:a") == first
+        with pytest.raises(StoreError, match="The lease 'token:a' is held for longer"):
+            async with other.leases.hold("token:a", patience=0.0):
+                pass
+    async with other.leases.hold("token:a") as second:
+        pass
+    assert (first.fence, second.fence) == (1, 2)
+
+
+async def test_whoever_waits_for_a_lease_has_it_when_it_is_given_back(two: tuple[Fleet, Fleet]) -> None:
+    one, other = two
+    await other.begin()
+    async with one.leases.hold("server:x"):
+
+        async def wait() -> Lease:
+            async with other.leases.hold("server:x") as lease:
+                return lease
+
+        waiting = asyncio.create_task(wait())
+        await asyncio.sleep(0)
+    assert (await waiting).fence == 2
+
+
+async def test_tasks_of_one_gateway_hold_a_lease_one_after_another(two: tuple[Fleet, Fleet]) -> None:
+    one, _ = two
+    held: list[int] = []
+
+    async def hold(number: int) -> None:
+        async with one.leases.hold("x"):
+            held.append(number)
+            await asyncio.sleep(0)
+            assert held[-1] == number
+
+    await asyncio.gather(*(hold(number) for number in range(5)))
+    assert held == [0, 1, 2, 3, 4]
+
+
+async def test_a_holder_that_was_replaced_writes_nothing_under_its_lease(postgres: PostgresServer) -> None:
+    url = await postgres.new_database()
+    zombie, other = fleet_at(url, times=Times(beat=3600.0, ttl=0.2, fence=0.1)), fleet_at(url)
+    old = await zombie.leases.take("token:a")
+    assert old is not None
+    async with asyncio.timeout(HANG_GUARD):
+        while (new := await other.leases.take("token:a")) is None:
+            await asyncio.sleep(0)
+    assert new.fence == old.fence + 1
+
+    async def write(fleet: Fleet, lease: Lease) -> None:
+        await fleet.database.value("SELECT openclaw.check_lease($1, $2, $3)", lease.name, lease.holder, lease.fence)
+
+    await write(other, new)
+    with pytest.raises(LostTurnError):
+        await write(zombie, old)
+    for fleet in (zombie, other):
+        await fleet.close()
+
+
+# Notices
+
+
+async def test_a_notice_of_one_gateway_is_heard_by_the_others_and_told_once(two: tuple[Fleet, Fleet]) -> None:
+    one, other = two
+    heard: list[str] = []
+    came = asyncio.Event()
+
+    def hear(id: str) -> None:
+        if id:
+            heard.append(id)
+        if id == "last":
+            came.set()
+
+    for fleet in two:
+        await fleet.begin()
+    assert await other.notices.tried()
+    with other.notices.watch("approval", hear):
+        for _ in range(20):
+            one.notices.send("approval", "a")
+        one.notices.send("approval", "last")
+        async with asyncio.timeout(HANG_GUARD):
+            await came.wait()
+    assert heard == ["a", "last"]
+
+
+async def test_who_watches_is_told_to_look_after_the_connection_was_lost(two: tuple[Fleet, Fleet]) -> None:
+    _, other = two
+    looked = asyncio.Event()
+    await other.begin()
+    assert await other.notices.tried()
+    with other.notices.watch("revision", lambda id: looked.set() if not id else None):
+        looked.clear()
+        await other.database.value(
+            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
+            " AND datname = current_database()"
+        )
+        async with asyncio.timeout(HANG_GUARD):
+            await looked.wait()
+
+
+async def test_a_changed_kind_has_a_new_revision_and_everybody_hears_of_it(two: tuple[Fleet, Fleet]) -> None:
+    one, other = two
+    heard = asyncio.Event()
+    await other.begin()
+    assert await other.notices.tried()
+    with other.notices.watch("revision", lambda id: heard.set() if id == "pins" else None):
+        assert [await one.database.value("SELECT openclaw.bump('pins')") for _ in range(2)] == [1, 2]
+        async with asyncio.timeout(HANG_GUARD):
+            await heard.wait()
+
+
+async def test_a_chore_is_begun_by_one_of_all(two: tuple[Fleet, Fleet]) -> None:
+    begun = await asyncio.gather(
+        *(fleet.database.value("SELECT openclaw.begin_chore('prune', interval '1 day')") for fleet in two * 4)
+    )
+    assert sorted(begun) == [False] * 7 + [True]
+
+
+async def test_the_health_of_a_database_names_who_is_there(two: tuple[Fleet, Fleet]) -> None:
+    for fleet in two:
+        await fleet.begin()
+    health = await health_of(two[0])
+    assert (health.step, health.sessions, health.gateways, health.notices_arrive, health.concerns) == (
+        *(NEWEST, 0, 2, True),
+        (),
+    )
