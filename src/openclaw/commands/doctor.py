@@ -9,7 +9,7 @@ import stat
 import sys
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from openclaw.app import App
 from openclaw.commands.check import Check
@@ -37,9 +37,6 @@ from openclaw.secrets.store.key import NAMES
 from openclaw.security.external import clean_label
 from openclaw.security.policy import problems
 from openclaw.version import __version__
-
-if TYPE_CHECKING:
-    from openclaw.fleet.fleet import Fleet
 
 if sys.platform != "win32":
     from openclaw.process.stale import stale
@@ -118,10 +115,8 @@ async def _all(context: Context, *, asks: bool) -> AsyncIterator[Check]:
                 yield Check("Secrets", "failed", f"{reference.error} (used at {where})", "Look: openclaw secrets check")
         for check in await approval_checks(app, knows_tools=asks):
             yield check
-        yield await _store(app)
-        if (fleet := app.engine.fleet) is not None:
-            for check in await _fleet(fleet):
-                yield check
+        for check in await _stores(app):
+            yield check
         plugins = await app.plugins()
         await plugins.loaded()
         for plugin in plugins.statuses():
@@ -253,15 +248,19 @@ async def _tokens(app: App) -> Check:
     return Check("Tokens", "ok", kept)
 
 
-async def _fleet(fleet: "Fleet") -> list[Check]:
+async def _stores(app: App) -> list[Check]:
+    fleet = app.engine.fleet
+    if fleet is None:
+        return [await _store(app)]
     from openclaw.fleet.health import health_of
 
     try:
+        # Before anything else is asked of it: whoever wants something waits for a database that is away.
         health = await health_of(fleet)
-    except OpenClawError:
-        # Said of the sessions already.
-        return []
-    return [Check("Database", "warning", concern.message, concern.fix) for concern in health.concerns]
+    except OpenClawError as error:
+        return [Check("Sessions", "failed", error.message, error.hint)]
+    concerns = [Check("Database", "warning", concern.message, concern.fix) for concern in health.concerns]
+    return [await _store(app), *concerns]
 
 
 async def _store(app: App) -> Check:

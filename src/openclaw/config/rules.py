@@ -157,7 +157,7 @@ def _session(config: Config) -> _Broken:
     section, at = config.root.session, ("session", "postgres")
     if section.store != "postgres":
         return
-    if section.postgres.url is None:
+    if section.postgres.url is None and not config.fault(at):
         yield ("session", "store"), at, 'expected the key "url".', "It is the address of the database."
     for name, url in (("url", section.postgres.url), ("listenUrl", section.postgres.listen_url)):
         # What a reference leads to is seen when it is used.

@@ -29,7 +29,8 @@ class Health(msgspec.Struct, frozen=True):
 
 
 async def health_of(fleet: Fleet) -> Health:
-    """Raises StoreError when the database cannot be used."""
+    """Raises StoreError, at once, when the database cannot be used."""
+    await (await fleet.database.connect()).close()
     row = await fleet.database.row(
         "SELECT (SELECT number FROM openclaw.version) AS step, (SELECT count(*) FROM openclaw.session WHERE events > 0) AS sessions,"
         " pg_total_relation_size('openclaw.event') + pg_total_relation_size('openclaw.session')"

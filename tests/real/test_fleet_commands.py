@@ -1,0 +1,249 @@
+"""`openclaw store`, and gateways that share a PostgreSQL, as a user has them."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from openclaw.content import AssistantMessage, Image, Text, ToolCall, ToolMessage, UserMessage
+from openclaw.fleet.moving import Sessions
+from openclaw.sessions.sqlite import SqliteStore
+from openclaw.sessions.store import Store
+from parts.gateways import Home, gateway_process, home, running
+from parts.postgres import PostgresServer, fleet_at
+from parts.processes import HANG_GUARD
+
+pytestmark = pytest.mark.real
+
+
+def in_database(url: str, **more: Any) -> dict[str, Any]:
+    return {"session": {"store": "postgres", "postgres": {"url": url, **more}}}
+
+
+@contextmanager
+def place_at(folder: Path, url: str, **more: Any) -> Iterator[Home]:
+    folder.mkdir(exist_ok=True)
+    with home(folder, env={"DATABASE": url}) as made:
+        made.save(
+            in_database("${DATABASE}"), **made.script({"text": "hello"}, {"text": "again"}, {"text": "more"}), **more
+        )
+        yield made
+
+
+async def fill(store: Store, count: int) -> None:
+    for number in range(count):
+        async with store.turn(f"agent:main:{number}", "main") as turn:
+            turn.append(
+                UserMessage((Text(f"Question {number}"), Image(b"\x89PNG" + bytes(number), "image/png"))),
+                AssistantMessage((ToolCall("1", "read", {"path": "a"}),)),
+                ToolMessage("1", "read", (Text("found"),)),
+                AssistantMessage((Text("Answer"),)),
+            )
+            if number % 3 == 0:
+                turn.compact("They spoke.", [AssistantMessage((Text("Answer"),))])
+        if number % 5 == 0:
+            await store.rename(f"agent:main:{number}", f"Named {number}")
+
+
+def test_the_tables_are_made_checked_and_filled_from_files(postgres: PostgresServer, tmp_path: Path) -> None:
+    url = asyncio.run(postgres.new_database(tables=False))
+    with place_at(tmp_path, url) as place:
+        before = place.run("store", "check")
+        assert (before.returncode, before.stdout) == (1, "")
+        assert "has no tables of OpenClaw yet. Run: openclaw store init" in before.stderr
+        assert place.run("store", "init").stdout.startswith("Made the tables in postgres://127.0.0.1:")
+        assert "has all tables already (step 1)" in place.run("store", "init").stdout
+        asyncio.run(fill(SqliteStore(place.paths.sessions_file), 12))
+
+        moved = place.run("store", "migrate", "--from", "file")
+        assert (moved.returncode, moved.stdout) == (
+            0,
+            "conversations: 12 copied, 0 there already; all compared equal.\n",
+        )
+        again = place.run("store", "migrate", "--from", "file", "--json")
+        assert json.loads(again.stdout) == [
+            {"part": "conversations", "copied": 0, "kept": 12, "refused": [], "different": []}
+        ]
+        checked = place.run("store", "check")
+        assert "PostgreSQL" in checked.stdout
+        assert "12 conversations" in checked.stdout
+        shown = place.run("sessions", "show", "3").stdout
+        assert "Question 3" in shown
+        lines = [json.loads(line) for line in place.run("store", "export").stdout.splitlines()]
+        assert [line["key"] for line in lines if line["type"] == "conversation"] == [
+            f"agent:main:{number}" for number in range(12)
+        ]
+        exported = [json.loads(line) for line in place.run("sessions", "export", "0").stdout.splitlines()]
+        assert lines[1 : 1 + len(exported)] == exported
+
+
+def test_without_a_database_the_commands_say_what_to_set(tmp_path: Path) -> None:
+    with home(tmp_path) as place:
+        done = place.run("store", "check")
+    assert done.returncode == 2
+    assert "No database is configured: session.store is not postgres." in done.stderr
+
+
+def test_an_address_that_is_missing_or_none_is_a_fault_of_the_config_and_a_password_is_never_shown(
+    tmp_path: Path,
+) -> None:
+    with home(tmp_path) as place:
+        place.save({"session": {"store": "postgres"}})
+        assert 'session.postgres: expected the key "url"' in place.run("config", "validate").stdout
+        place.save(in_database("mysql://x"))
+        assert "session.postgres.url: this is no address of a PostgreSQL" in place.run("config", "validate").stdout
+        place.save(in_database("postgres://me:hunter22pass@127.0.0.1:1/x"))
+        place.run("config", "validate")
+        for words in (["store", "check"], ["doctor", "--offline"], ["config", "get", "session.postgres.url"]):
+            done = place.run(*words)
+            assert "hunter22pass" not in done.stdout + done.stderr
+        place.save(in_database("${NOT_SET_ANYWHERE}"))
+        assert "${NOT_SET_ANYWHERE} is not set" in place.run("store", "check").stderr
+
+
+async def test_migrating_can_be_killed_at_any_moment_and_run_again(postgres: PostgresServer, tmp_path: Path) -> None:
+    url = await postgres.new_database()
+    file = tmp_path / "sessions.sqlite"
+    source = SqliteStore(file)
+    await fill(source, 160)
+    await source.close()
+    script = (
+        "import asyncio, sys\n"
+        "from pathlib import Path\n"
+        "from openclaw.fleet.moving import Sessions\n"
+        "from parts.postgres import fleet_at\n"
+        "async def main():\n"
+        "    fleet = fleet_at(sys.argv[2])\n"
+        "    part = Sessions(Path(sys.argv[1]), fleet.database, fleet.sessions)\n"
+        "    await part.copy(lambda done, of: print(done, flush=True))\n"
+        "asyncio.run(main())\n"
+    )
+    for lots in (1, 2):
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-c", script, str(file), url),
+            stdout=asyncio.subprocess.PIPE,
+            env={"PYTHONPATH": str(Path(__file__).parent.parent), "PATH": os.defpath},
+        )
+        assert process.stdout
+        for _ in range(lots):
+            await process.stdout.readline()
+        process.kill()
+        await process.communicate()
+
+    fleet = fleet_at(url)
+    part = Sessions(file, fleet.database, fleet.sessions)
+    moved = await part.copy(lambda done, of: None)
+    assert (moved.copied + moved.kept, moved.refused) == (160, ())
+    assert moved.kept > 0
+    assert await part.differences(lambda done, of: None) == []
+    # What goes on in the file is copied too, what goes on in the database stays, and a difference is seen.
+    again = SqliteStore(file)
+    async with again.turn("agent:main:1", "main") as turn:
+        turn.append(UserMessage((Text("in the file"),)))
+    async with fleet.sessions.turn("agent:main:2", "main") as turn:
+        turn.append(UserMessage((Text("in the database"),)))
+    moved = await part.copy(lambda done, of: None)
+    assert (moved.copied, moved.kept, moved.refused) == (1, 159, ())
+    assert await part.differences(lambda done, of: None) == []
+    await fleet.database.value(
+        "WITH changed AS (UPDATE openclaw.event SET body = $1 WHERE seq = 4 AND session ="
+        " (SELECT number FROM openclaw.session WHERE key = 'agent:main:7') RETURNING 1) SELECT count(*) FROM changed",
+        b'{"type":"reset"}',
+    )
+    assert await part.differences(lambda done, of: None) == [
+        "agent:main:7: what was said is not the same in the database"
+    ]
+    async with again.turn("agent:main:2", "main") as turn:
+        turn.append(UserMessage((Text("on both sides"),)))
+    moved = await part.copy(lambda done, of: None)
+    assert moved.refused == ("agent:main:2: it is in the database too, and went on there and here",)
+    await again.close()
+    await part.close()
+    await fleet.close()
+
+
+async def test_two_gateways_go_on_with_each_others_conversations(postgres: PostgresServer, tmp_path: Path) -> None:
+    url = await postgres.new_database()
+    with place_at(tmp_path / "one", url) as first, place_at(tmp_path / "two", url) as second:
+        async with running(first) as one, running(second) as two:
+            body = {"model": "openclaw/main", "input": "hi"}
+            headers = {"x-openclaw-session-key": "shared"}
+            answers = []
+            for gateway in (one, two, one):
+                async with gateway.client.post(
+                    gateway.url + "/v1/responses", json=body, headers={**gateway.headers, **headers}
+                ) as response:
+                    answers.append((response.status, (await response.json())["output"][0]["content"][0]["text"]))
+            fleet = one.gateway.app.engine.fleet
+            assert fleet is not None
+            assert await fleet.database.value("SELECT count(*) FROM openclaw.gateway") == 2
+            shown = [await gateway.gateway.app.store.list() for gateway in (one, two)]
+        after = fleet_at(url)
+        assert await after.database.value("SELECT count(*) FROM openclaw.gateway") == 0
+        await after.close()
+    assert [status for status, _ in answers] == [200, 200, 200]
+    assert shown[0] == shown[1]
+    assert [info.messages for info in shown[0]] == [6]
+
+
+async def test_a_gateway_whose_database_is_away_is_not_ready_says_why_and_recovers_by_itself(tmp_path: Path) -> None:
+    with PostgresServer() as server:
+        url = await server.new_database()
+        with place_at(tmp_path, url) as place:
+            async with running(place) as gateway:
+
+                async def asked() -> tuple[int, Any]:
+                    async with gateway.client.get(gateway.url + "/ready") as response:
+                        return response.status, await response.json()
+
+                assert await asked() == (200, {"ok": True, "status": "ready"})
+                server.stop()
+                async with asyncio.timeout(HANG_GUARD):
+                    while (answer := await asked())[0] == 200:
+                        await asyncio.sleep(0.05)
+                assert answer[1]["status"] == "not ready"
+                assert [reason["code"] for reason in answer[1]["reasons"]] in (["store"], ["fleet"])
+                server.start()
+                async with asyncio.timeout(HANG_GUARD):
+                    while (await asked())[0] != 200:
+                        await asyncio.sleep(0.05)
+                reply = await gateway.gateway.app.reply("hi")
+                assert reply.text == "hello"
+
+
+def test_a_killed_gateway_comes_back_without_waiting_for_its_former_self(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    url = asyncio.run(postgres.new_database())
+    with place_at(tmp_path, url) as place:
+        with gateway_process(place) as gateway:
+            gateway.end(signal.SIGKILL)
+
+        async def gateways() -> list[str]:
+            fleet = fleet_at(url)
+            try:
+                return [row["name"] for row in await fleet.database.rows("SELECT name FROM openclaw.gateway")]
+            finally:
+                await fleet.close()
+
+        [left] = asyncio.run(gateways())
+        with gateway_process(place):
+            assert asyncio.run(gateways()) == [left]
+        assert asyncio.run(gateways()) == []
+
+
+def test_doctor_names_the_database_and_what_could_be_better(postgres: PostgresServer, tmp_path: Path) -> None:
+    url = asyncio.run(postgres.new_database())
+    with place_at(tmp_path, url) as place:
+        said = place.run("doctor", "--offline").stdout
+        assert "Sessions: 0 in postgres://127.0.0.1:" in said
+        lazy = url + "?options=-c%20synchronous_commit%3Doff"
+        place.save(in_database(lazy))
+        assert "Database: synchronous_commit is off" in place.run("doctor", "--offline").stdout
