@@ -11,6 +11,7 @@ import re
 import resource
 import select
 import shlex
+import shutil
 import signal
 import struct
 import subprocess
@@ -112,8 +113,9 @@ def hook(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def tour(place: Place, hook: Path) -> Ran:
-    """One tour in a pipe, looked at by many."""
-    return place.run("demo", PYTHONPATH=str(hook), HEARD=str(hook / "heard"))
+    """One tour in a pipe, looked at by many. There is a screen, and a browser that says when it is opened."""
+    browser = f"{shlex.quote(shutil.which('touch') or 'touch')} {shlex.quote(str(hook / 'browsed'))} %s"
+    return place.run("demo", PYTHONPATH=str(hook), HEARD=str(hook / "heard"), BROWSER=browser)
 
 
 @pytest.fixture(scope="module")
@@ -145,6 +147,11 @@ def test_a_server_that_is_killed_answers_the_next_call_from_a_new_process(steps:
     killed, before, after = re.search(r"\$ kill -9 (\d+) .* process (\d+) is now (\d+)\.", words).groups()  # type: ignore[union-attr]
     assert killed == before != after
     assert "notes__read_note name=trip\n    Trip to Lisbon" in unfolded(steps[3])
+
+
+def test_the_tour_opens_no_browser_where_there_is_one(tour: Ran, hook: Path) -> None:
+    assert tour.code == 0
+    assert not (hook / "browsed").exists()
 
 
 def test_a_server_behind_oauth_is_signed_in_to_and_its_token_renewed(steps: list[str]) -> None:

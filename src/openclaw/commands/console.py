@@ -96,7 +96,8 @@ def _never_behind() -> bool:
     return False
 
 
-async def _without_screen(address: str) -> bool:
+async def without_screen(address: str) -> bool:
+    """A `browse` that opens nothing, as where nobody would see it."""
     return False
 
 
@@ -145,7 +146,7 @@ class Console(msgspec.Struct, frozen=True):
     pieces: Pieces = _no_pieces
     flush: Flush = _at_once
     is_behind: Callable[[], bool] = _never_behind
-    browse: Browse = _without_screen
+    browse: Browse = without_screen
     interruptible: Interruptible = _uninterrupted
     enter: Enter = never
 

@@ -14,8 +14,9 @@ from openclaw.control.event_loop import on_signal, when_typed
 from openclaw.demo.command_text import interpreter, program
 from openclaw.demo.screen import Screen
 from openclaw.demo.stage import stage
-from openclaw.demo.steps import STEPS
+from openclaw.demo.steps import steps
 from openclaw.demo.tour import Tour, places, take
+from openclaw.tools.confine import FILES_WORK
 
 # Long enough to read what fits a small terminal. With nobody at the keyboard the whole tour still takes about two minutes.
 PAUSE_SECONDS = 12.0
@@ -37,7 +38,7 @@ async def run(context: Context, parsed: Parsed) -> int:
                 "read or changed, and nothing is left behind. Lines with a $ are commands that are run."
             )
             screen.put("")
-            await take(Tour(made, screen, own, interpreter(context.env)), STEPS)
+            await take(Tour(made, screen, own, interpreter(context.env)), steps(files_work=FILES_WORK))
     except asyncio.CancelledError:
         console.note("Stopped. Nothing is left behind.")
         raise

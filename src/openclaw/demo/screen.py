@@ -9,7 +9,7 @@ from textwrap import wrap
 
 import msgspec
 
-from openclaw.commands.console import Console
+from openclaw.commands.console import Console, without_screen
 from openclaw.demo.command_text import folded, quoted
 from openclaw.log import ESCAPE_SEQUENCE
 
@@ -158,9 +158,14 @@ class Output:
         self._shown = 0
 
     def console(self) -> Console:
-        """Both streams in one, without colours: their codes would count as columns."""
+        """Both streams in one, without colours: their codes would count as columns. No browser: the tour signs in by itself."""
         return msgspec.structs.replace(
-            self._screen.console, out=self._write, err=self._write, colour=False, interactive=False
+            self._screen.console,
+            out=self._write,
+            err=self._write,
+            colour=False,
+            interactive=False,
+            browse=without_screen,
         )
 
     def end(self) -> None:

@@ -7,7 +7,7 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from typing import Any
@@ -291,3 +291,8 @@ STEPS = (
         ),
     ),
 )
+
+
+def steps(*, files_work: bool) -> Sequence[Step]:
+    """The first is about files: where their tools are missing, the tour begins with the second."""
+    return STEPS if files_work else STEPS[1:]

@@ -140,7 +140,10 @@ class ResponseParser:
         # Bytes arrived after the end: the server is out of step, so the connection must not be used again.
         self.excess = False
 
-    def feed(self, data: bytes) -> None:
+    def feed(self, data: bytes | bytearray) -> None:
+        # The loop of Windows hands over bytearrays, which cannot be looked up and are not ours to keep.
+        if not isinstance(data, bytes):
+            data = bytes(data)
         self.started = True
         if self.head is None:
             rest = self._feed_head(data)

@@ -18,10 +18,10 @@ from openclaw.content import Block, Text
 from openclaw.errors import OpenClawError
 from openclaw.security.egress import Rules
 from openclaw.security.external import frame
-from openclaw.tool import Absence, Invocation, Run, Tool, ToolResult, parameters
+from openclaw.tool import Absence, Invocation, OwnWords, Run, Tool, ToolResult, parameters
 from openclaw.tools import files, through_editor
 from openclaw.tools.code.run_code import limits_of, run_code, why_off
-from openclaw.tools.confine import Fence
+from openclaw.tools.confine import FILES_WORK, Fence, not_on_windows
 from openclaw.tools.execute import DEFAULT_SECONDS, MAX_SECONDS, Variables, execute
 from openclaw.tools.files import READ_LINES, Change
 from openclaw.tools.grep import GREP_SECONDS, grep
@@ -61,26 +61,26 @@ def native_tools(
     environ: Mapping[str, str] | None = None,
     variables: Variables | None = None,
     code: CodeModeSection | None = None,
+    files_work: bool = FILES_WORK,
 ) -> NativeTools:
     """`fence` says which paths besides the workspace of each call may be used; `web` which addresses (public ones by default).
 
     `environ` is what the short environment of programs and the proxies of the web are taken from (ours by default), `variables` gives
-    those of a skill. `code` says whether code of models is run, and within which bounds.
+    those of a skill. `code` says whether code of models is run, and within which bounds. Where files do not work, their tools are named
+    as absent.
     """
     make = _ToolFactory(fence, web or Rules(), environ, variables)
-    tools = (
-        make.read(),
-        make.write(),
-        make.edit(),
-        make.ls(),
-        make.grep(),
-        make.exec(),
-        make.web_fetch(),
-    )
+    of_files = (make.read(), make.write(), make.edit(), make.ls(), make.grep())
+    tools: tuple[Tool, ...] = (make.exec(), make.web_fetch())
+    absences: tuple[Absence, ...] = ()
+    if files_work:
+        tools = (*of_files, *tools)
+    else:
+        absences = tuple(Absence(tool.name, OwnWords(str(not_on_windows()))) for tool in of_files)
     section = code or CodeModeSection()
     if (off := why_off(section)) is not None:
-        return NativeTools(tools, (off,))
-    return NativeTools((*tools, run_code(limits_of(section))))
+        return NativeTools(tools, (*absences, off))
+    return NativeTools((*tools, run_code(limits_of(section))), absences)
 
 
 class _ToolFactory(msgspec.Struct):

@@ -8,6 +8,7 @@ import pytest
 from openclaw.commands.console import Console
 from openclaw.demo.screen import MOST_COLUMNS, Screen
 from openclaw.demo.stage import stage
+from openclaw.demo.steps import STEPS, steps
 from openclaw.demo.tour import Step, Tour, TourError, take
 
 PROSE = "a word and another one " * 20
@@ -141,3 +142,8 @@ async def test_the_stage_is_gone_afterwards_whatever_happened() -> None:
     with pytest.raises(TourError):
         await taken(Paper(), run)
     assert [place.exists() for place in seen] == [False]
+
+
+def test_where_files_do_not_work_the_tour_begins_with_a_server() -> None:
+    assert steps(files_work=True) == STEPS
+    assert [step.title for step in steps(files_work=False)][:2] == ["An MCP server joins", "The server crashes"]

@@ -33,6 +33,16 @@ def test_a_counted_body_is_read_to_its_end() -> None:
     assert parsed(data) == (200, fields, (), b"hello", True, True)
 
 
+def test_bytes_that_come_in_a_bytearray_are_read_alike() -> None:
+    """As Windows' event loop hands them over."""
+    for text in (b"Content-Length: 5\r\n\r\nhello", b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"):
+        parser = ResponseParser("GET")
+        buffer = bytearray(OK + text)
+        parser.feed(buffer)
+        buffer[:] = b"x" * len(buffer)
+        assert (parser.head is not None, b"".join(parser.pieces), parser.finished) == (True, b"hello", True)
+
+
 def test_a_chunked_body_is_put_together() -> None:
     data = OK + b"Transfer-Encoding: chunked\r\n\r\n5;x=y\r\nhello\r\nA\r\n 123456789\r\n0\r\nTrailer: x\r\n\r\n"
     assert parsed(data) == (200, {"transfer-encoding": "chunked"}, (), b"hello 123456789", True, True)

@@ -41,6 +41,15 @@ def tools() -> NativeTools:
     return native_tools(Fence(), code=CodeModeSection(enabled=True))
 
 
+def test_where_files_do_not_work_their_tools_are_named_as_missing() -> None:
+    """On Windows: offered, they would fail at every call."""
+    tools = native_tools(Fence(), files_work=False)
+    assert [tool.name for tool in tools.tools("main")] == ["exec", "web_fetch"]
+    missing = {absence.name: absence.reason for absence in tools.absences("main")}
+    reason = "The file tools do not work on Windows yet. Connect an MCP server that has files."
+    assert missing == {**dict.fromkeys(("read", "write", "edit", "ls", "grep"), reason), "run_code": "code mode is off"}
+
+
 def test_every_native_tool_stands_in_a_group_and_what_runs_programs_is_off_until_named(tools: NativeTools) -> None:
     """A new one must be sorted: into a group that is on by default, or into that of those which need a grant."""
     groups = ("group:fs", "group:runtime", "group:web", "group:code")
