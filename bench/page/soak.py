@@ -69,7 +69,7 @@ async def talk(client: aiohttp.ClientSession, seconds: float, made: list[str]) -
         began = time.monotonic()
         number = len(made)
         made.append("")
-        body = {"message": f"turn {number}", "sessionKey": f"soak-{number % CONVERSATIONS}"}
+        body = {"message": f"part__echo text=turn-{number}", "sessionKey": f"soak-{number % CONVERSATIONS}"}
         async with client.post("/v1/runs", json=body) as response:
             assert response.status == 202, await response.text()
             run = (await response.json())["run"]
@@ -94,18 +94,11 @@ def faults(made: list[str], calls: list[str], pages: list[dict[str, Any]]) -> li
 
 
 async def soak(folder: Path, minutes: float) -> int:
-    count = int(minutes * 60 * PACE) + AT_ONCE + 1
-    turns = [
-        {"text": "I ask.", "toolCalls": [{"name": "part__echo", "arguments": {"text": "a"}, "id": f"soak-{number}"}]}
-        if part == 0
-        else {"text": f"Answer {number}, **said**."}
-        for number in range(count)
-        for part in (0, 1)
-    ]
     with home(folder) as place:
         approval = {"approval": {"mode": "off", "taint": "off"}}
-        model = place.script(*turns)
-        place.save({"mcp": {"servers": {"part": stdio_server()}}, "tools": approval, **model})
+        # The built-in model calls the tool that is named, and remembers nothing: what grows is the gateway.
+        agents = {"defaults": {"model": "builtin/offline"}}
+        place.save({"mcp": {"servers": {"part": stdio_server()}}, "tools": approval, "agents": agents})
         gateway = GatewayProcess(place)
         try:
             gateway.wait_until("'part' is ready")
