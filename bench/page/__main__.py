@@ -49,11 +49,12 @@ CLICK = """(async () => {
   link.remove();
   return took;
 })()"""
-LOAD = """(() => {
+LOAD = """(async () => {
+  const painted = () => performance.getEntriesByName("first-contentful-paint")[0];
+  while (!painted()) await new Promise((go) => setTimeout(go, 10));
   const all = [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")];
   const files = all.filter((one) => !one.name.includes("/v1/"));
-  const [paint] = performance.getEntriesByName("first-contentful-paint");
-  return { bytes: files.reduce((sum, one) => sum + one.transferSize, 0), paint: paint?.startTime };
+  return { bytes: files.reduce((sum, one) => sum + one.transferSize, 0), paint: painted().startTime };
 })()"""
 
 

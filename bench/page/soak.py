@@ -23,8 +23,8 @@ BROWSERS, TABS = 2, 5
 CONVERSATIONS, AT_ONCE = 20, 3
 # Turns a second: a person with several conversations makes less.
 PACE = 2.0
-# Megabytes by which the gateway may grow while it works.
-MOST_GROWTH = 20.0
+# Megabytes by which the gateway may grow while it works: it keeps what happened in runs for ten minutes after their end.
+MOST_GROWTH = 40.0
 VIEWS = ("talk", "activity", "servers", "status", "questions")
 # The page's own connection, which all views listen to.
 LISTEN = """import("/page/live.js").then(({ onEvent }) => {
