@@ -46,11 +46,16 @@ class RemoteTerminal:
         # Addresses on their way to a browser there, by the same ids.
         self._browsing: dict[str, asyncio.Future[bool]] = {}
         self._input: asyncio.Queue[bytes] = asyncio.Queue()
-        self._is_gone = False
+        self._has_left = False
         # What an interruption does for a while instead of ending the command, the latest last.
         self._catchers: list[Callable[[], object]] = []
         self._width = 0
         self._encoding = "utf-8"
+
+    @property
+    def _is_gone(self) -> bool:
+        """Whether nobody is at the other end: it told so, or what was written last could not be."""
+        return self._has_left or self._writer.is_closing()
 
     def console(self, request: CommandRequest) -> Console:
         self._width = request.width
@@ -96,7 +101,7 @@ class RemoteTerminal:
                 elif kind == wire.INPUT:
                     self._input.put_nowait(payload)
         except (OSError, EOFError, ValueError):
-            self._is_gone = True
+            self._has_left = True
             self._leave_unanswered()
             for opened in self._browsing.values():
                 if not opened.done():

@@ -306,6 +306,29 @@ async def test_a_command_ends_when_its_person_wants_or_is_gone(how: str) -> None
         assert server.busy == 0
 
 
+async def test_who_leaves_while_much_is_printed_is_no_failure_of_the_gateway(caplog: pytest.LogCaptureFixture) -> None:
+    left, ended = asyncio.Event(), asyncio.Event()
+
+    async def work(request: CommandRequest, console: Console) -> int:
+        try:
+            console.line("first")
+            await left.wait()
+            for _ in range(100):
+                # Nothing that comes meanwhile is read: what is written fails before anybody was told that the caller left.
+                console.line("x" * 100_000)
+            return 0
+        finally:
+            ended.set()
+
+    async with serving(work) as (server, _, place), calling(place) as caller:
+        assert await caller.next() == (wire.OUT, b"first\n")
+        caller.writer.transport.abort()
+        left.set()
+        await asyncio.wait_for(ended.wait(), HANG_GUARD)
+        await server.drain(HANG_GUARD)
+    assert caplog.messages == []
+
+
 async def test_a_gateway_that_stops_lets_a_command_finish_or_tells_it() -> None:
     may_end, running = asyncio.Event(), asyncio.Event()
 
