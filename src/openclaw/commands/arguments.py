@@ -33,7 +33,9 @@ def arguments_of(words: Sequence[str], schema: Mapping[str, Any] | None = None) 
     for word in words:
         key, equals, value = word.partition("=")
         if not equals or not key:
-            raise UsageError(f"{word!r} is not an argument.", hint="Write key=value, or one JSON object.")
+            required = (schema or {}).get("required")
+            key = clean_label(str(required[0]), _NAME) if isinstance(required, list) and len(required) == 1 else "key"
+            raise UsageError(f"{word!r} is not an argument.", hint=f"Write {key}=value, or one JSON object.")
         found[key] = _value(value, _types(schema, key))
     return found
 
