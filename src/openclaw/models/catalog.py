@@ -2,7 +2,8 @@
 
 Owns which model is used when none is configured (the first one configured anywhere, a key in the environment, an Ollama on its usual
 port, else `builtin/offline`), the order of fallbacks, and when secrets are resolved: at the first request, so that a broken key of a
-fallback disturbs nobody. Wires, and the offline model, are loaded when they are first needed: neither pays for the other.
+fallback disturbs nobody, and again when the vendor refuses a key: it may have been changed where it is kept. Wires, and the offline model,
+are loaded when they are first needed: neither pays for the other.
 """
 
 import os
@@ -311,6 +312,8 @@ class _Lazy:
         self._environ = environ
         self._searching = vendor.searching if vendor.is_at(spec.base_url) else ()
         self._provider: HttpProvider | None = None
+        # Those whose key was changed where it is kept: answers that they began still come.
+        self._former: list[HttpProvider] = []
 
     async def offered(self) -> tuple[str, ...]:
         """The models that it says it has. Raises ModelError or SecretError."""
@@ -331,11 +334,35 @@ class _Lazy:
             return
         async with aclosing(provider.stream(request)) as events:
             async for event in events:
+                if isinstance(event, Done) and event.key_refused:
+                    renewed = await self._renewed(provider)
+                    if renewed is not None:
+                        break
+                yield event
+            else:
+                return
+        async with aclosing(renewed.stream(request)) as events:
+            async for event in events:
                 yield event
 
+    async def _renewed(self, refused: "HttpProvider") -> "HttpProvider | None":
+        """A provider with the key as it is kept now; None when that is the one which was refused."""
+        if self._provider is not refused and self._provider is not None:
+            return self._provider
+        try:
+            endpoint = await self._endpoint()
+        except OpenClawError:
+            return None
+        if endpoint == refused.endpoint:
+            return None
+        if self._provider is refused:
+            self._former.append(refused)
+            self._provider = None
+        return self._connected(endpoint)
+
     async def close(self) -> None:
-        if self._provider is not None:
-            await self._provider.close()
+        for provider in (*self._former, *([self._provider] if self._provider is not None else ())):
+            await provider.close()
 
     def _connected(self, endpoint: ModelEndpoint) -> "HttpProvider":
         # Another request may have come this far while the secrets were resolved.

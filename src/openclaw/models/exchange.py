@@ -288,6 +288,7 @@ class HttpProvider:
             retryable=not attempt.spoke and may_fall_back(reason),
             model=f"{self.name}/{request.model}",
             too_long=reason == "too-long",
+            key_refused=reason == "key",
         )
 
 

@@ -124,6 +124,8 @@ class Done(msgspec.Struct, frozen=True):
     model: str = ""
     # The request did not fit the model's context window: compact the conversation and ask again.
     too_long: bool = False
+    # The vendor does not take the key that was sent.
+    key_refused: bool = False
 
 
 ModelEvent = TextDelta | ReasoningDelta | ToolCallStart | ToolCallDelta | ToolCallEnd | Notice | Done

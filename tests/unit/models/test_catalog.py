@@ -376,3 +376,27 @@ def test_an_offline_turn_loads_no_http_client() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+async def test_a_key_that_was_changed_where_it_is_kept_is_looked_up_when_the_vendor_refuses_the_old_one() -> None:
+    kept = ["sk-the-old-one-0123456789"]
+    asked: list[object] = []
+
+    async def resolve(value: object) -> str:
+        asked.append(value)
+        return kept[-1]
+
+    async with ChatServer([Answer("one"), Answer("two")]) as server:
+        catalog = Models([ProviderSpec("house", server.url, "secret://env/KEY")], environ={}, resolve=resolve)
+        selection = await catalog.select(f"house/{MODEL}")
+        refused = await said(selection)
+        kept.append(server.key)
+        both = await asyncio.gather(said(selection), said(selection))
+        await catalog.close()
+
+    assert isinstance(refused[-1], Done)
+    assert "house refused the API key (401)" in refused[-1].error
+    # Neither of those who were refused hears of it.
+    assert {event.text for events in both for event in events if isinstance(event, TextDelta)} == {"one", "two"}
+    assert [event for events in both for event in events if isinstance(event, Done) and event.error] == []
+    assert set(asked) == {"secret://env/KEY"}

@@ -510,6 +510,7 @@ async def test_a_wrong_key_is_named_by_its_place_and_never_shown(wire: Wire) -> 
             error="local refused the API key (401). Check models.providers.local.apiKey.",
             retryable=True,
             model=NAME,
+            key_refused=True,
         )
     ]
 
