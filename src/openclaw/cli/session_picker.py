@@ -8,18 +8,22 @@ from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
-from prompt_toolkit.application import Application
+from prompt_toolkit.application import Application, get_app
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
 from prompt_toolkit.layout import Layout, Window
 from prompt_toolkit.layout.controls import FormattedTextControl
 
+from openclaw.commands.console import USUAL_WIDTH
+from openclaw.commands.screen.columns import cut, folded
 from openclaw.security.external import clean_label
 from openclaw.sessions.key import is_unnamed
 
 # Rows at a time: about half of a small terminal.
 _ROWS = 12
 _MOST_TITLE = 60
+_LEAST_TITLE = 8
+_KEYS = "  ↑ ↓ choose, Enter goes on, letters narrow the list, Esc leaves"
 
 
 class Choice(msgspec.Struct, frozen=True, rename="camel"):
@@ -59,8 +63,8 @@ class Picker:
     def narrow(self, typed: str) -> None:
         self.typed, self.at = typed, 0
 
-    def lines(self) -> list[tuple[str, str]]:
-        """What is shown, each line with its style."""
+    def lines(self, width: int = USUAL_WIDTH) -> list[tuple[str, str]]:
+        """What is shown, each line with its style. Of one that does not fit the title gives way."""
         found = self.found
         first = max(0, min(self.at - _ROWS // 2, len(found) - _ROWS))
         shown = [("bold", f"Go on with which conversation? {self.typed}")]
@@ -68,18 +72,23 @@ class Picker:
             mark = "›" if number == self.at else " "
             messages = f"{one.messages} message{'' if one.messages == 1 else 's'}"
             messages += ", asked once" if is_unnamed(one.key) else ""
+            about = f"{_when(one.updated_at)}, {messages}"
             title = clean_label(one.title, _MOST_TITLE) or clean_label(one.key, _MOST_TITLE)
-            shown.append(
-                ("reverse" if number == self.at else "", f"{mark} {title}  {_when(one.updated_at)}, {messages}")
-            )
+            # A blank, a mark and two blanks between; and a column that no terminal wraps at.
+            fitting = cut(title, max(width - len(about) - 5, _LEAST_TITLE))
+            shown.append(("reverse" if number == self.at else "", f"{mark} {fitting}  {about}"))
         if not found:
             shown.append(("", "  none has these words"))
-        shown.append(("ansibrightblack", "  ↑ ↓ choose, Enter goes on, letters narrow the list, Esc leaves"))
+        shown += [("ansibrightblack", row) for row in folded(_KEYS, width - 1)]
         return shown
 
 
 def _when(at: str) -> str:
     return datetime.fromisoformat(at.replace("Z", "+00:00")).astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def _drawn(lines: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    return [(style, f"{line}\n") for style, line in lines]
 
 
 async def pick(choices: Sequence[Choice]) -> Choice | None:
@@ -116,7 +125,7 @@ async def pick(choices: Sequence[Choice]) -> Choice | None:
     def leave(event: KeyPressEvent) -> None:
         event.app.exit(result=None)
 
-    shown = FormattedTextControl(lambda: [(style, f"{line}\n") for style, line in picker.lines()], focusable=True)
+    shown = FormattedTextControl(lambda: _drawn(picker.lines(get_app().output.get_size().columns)), focusable=True)
     application: Application[Choice | None] = Application(
         layout=Layout(Window(shown, always_hide_cursor=True, dont_extend_height=True)),
         key_bindings=keys,

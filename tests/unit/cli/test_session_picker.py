@@ -1,5 +1,7 @@
 """What is shown while a person chooses a conversation, and what Enter takes."""
 
+import re
+
 from openclaw.cli.session_picker import Choice, Picker
 from openclaw.sessions.key import new_key, session_key
 
@@ -44,3 +46,13 @@ def test_what_was_asked_once_comes_behind_the_conversations_and_says_so() -> Non
     picker = Picker([once, *CHOICES[:2]])
     assert picker.found == [*CHOICES[:2], once]
     assert picker.lines()[3][1].endswith(", 2 messages, asked once")
+
+
+def test_on_a_narrow_screen_titles_give_way_and_nothing_is_cut_off() -> None:
+    long = Choice(
+        "agent:main:long", "main", "2026-11-17T20:00:00Z", 2, "call files__list_directory with a path that is long"
+    )
+    shown = [line for _, line in Picker([long]).lines(50)]
+    assert max(map(len, shown)) < 50
+    assert re.fullmatch(r"› call files__.*…  2026-11-1\d \d\d:00, 2 messages", shown[1])
+    assert " ".join(" ".join(shown[2:]).split()) == "↑ ↓ choose, Enter goes on, letters narrow the list, Esc leaves"
