@@ -83,6 +83,8 @@ def test_a_glance_tells_of_the_gateway_that_was_asked(tmp_path: Path) -> None:
             beside = place.run("--local", "status").stdout
 
     assert (alone["gateway"], asked["gateway"]) == (None, gateway.process.pid)
+    # Both work where the person is.
+    assert alone["agents"][0]["workspace"] == asked["agents"][0]["workspace"]
     assert "  Gateway   none runs; `openclaw gateway start` keeps servers warm\n" in told_alone
     assert (
         f"  Gateway   runs (pid {gateway.process.pid}), and did not answer this; look: openclaw gateway status\n"

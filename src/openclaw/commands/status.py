@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from openclaw.agent.agent import Agent
@@ -27,7 +28,9 @@ from openclaw.version import __version__
 
 async def run(context: Context, parsed: Parsed) -> int:
     async with context.open_app() as app:
-        found = {**await collect(app, context.surface), "gateway": None}
+        # Who asks over HTTP works in no folder of this machine.
+        here = None if context.surface == "http" else context.cwd
+        found = {**await collect(app, context.surface, here), "gateway": None}
     if context.surface in ("control", "http"):
         # It runs in the gateway itself, which goes by the last file that could be used.
         found["gateway"] = os.getpid()
@@ -124,8 +127,8 @@ def _tokens(one: Mapping[str, Any]) -> str:
     return f" (about {now:,} tokens{saved})"
 
 
-async def collect(app: App, surface: Surface) -> dict[str, Any]:
-    """Everything `status` shows, as data. A part that cannot be read says so in its own place."""
+async def collect(app: App, surface: Surface, here: Path | None) -> dict[str, Any]:
+    """Everything `status` shows, as data. A part that cannot be read says so in its own place. `here` is where the person is."""
     agents = []
     for name in agent_ids(app.config):
         spec = agent(app.config, name)
@@ -135,7 +138,7 @@ async def collect(app: App, surface: Surface) -> dict[str, Any]:
             "found": "",
             "key": "",
             "problem": "",
-            "workspace": str(app.workplace(spec).root),
+            "workspace": str(app.workplace(spec, here).root),
         }
         try:
             selection = await app.selection(spec)
