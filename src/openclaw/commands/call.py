@@ -8,7 +8,6 @@ it ends with the command to run.
 from collections.abc import Callable, Sequence
 from functools import partial
 from secrets import token_hex
-from shutil import which
 from time import monotonic
 from typing import Any, Protocol
 
@@ -29,12 +28,13 @@ from openclaw.config.wording import nearest
 from openclaw.content import File, Text, ToolCall, text_of
 from openclaw.conversation import Conversation, Nobody, ask_to_sign_in
 from openclaw.engine import Engine
-from openclaw.errors import UsageError
+from openclaw.errors import ProcessError, UsageError
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.server.state import UnavailableError
 from openclaw.mcp.sign_in import with_sign_in
 from openclaw.mcp.tools.registry import ToolEntry
 from openclaw.mcp.tools.results import Result, as_json
+from openclaw.process.find_program import find_program
 from openclaw.security.external import clean_label
 from openclaw.security.policy import ToolRef
 from openclaw.security.unframe import without_frames
@@ -51,7 +51,8 @@ async def call(context: Context, parsed: Parsed) -> int:
     asked = once(parsed.text("stdio"), words)
     if asked is None:
         async with opened(context, parsed) as (engine, manager, agent):
-            return await _called(context, parsed, engine, _OfAgent(manager, agent, words[1:]), words)
+            offered = _OfAgent(manager, agent, words[1:], context.env.get("PATH", ""))
+            return await _called(context, parsed, engine, offered, words)
     async with opened_once(context, parsed, asked) as (engine, tried, agent):
         return await _called(context, parsed, engine, _OfOnce(tried, asked, agent), asked.tool_words)
 
@@ -122,11 +123,12 @@ class _Offered(Protocol):
 
 
 class _OfAgent:
-    def __init__(self, manager: Manager, agent: str, words: Sequence[str] = ()) -> None:
+    def __init__(self, manager: Manager, agent: str, words: Sequence[str] = (), search_path: str = "") -> None:
+        """`words` stand behind the tool; programs are looked for on `search_path`."""
         self.agent = agent
         self._manager = manager
-        # What stands behind the tool.
         self._words = words
+        self._search_path = search_path
 
     async def find(self, tool: str) -> ToolEntry | None:
         return await self._manager.find(tool, self.agent)
@@ -141,7 +143,13 @@ class _OfAgent:
             if not bare:
                 return f"That is a server. Its tools: openclaw mcp tools {tool}"
         near = f'Did you mean "{bare[0]}"?' if bare else nearest(tool, [entry.name for entry in entries])
-        return near or (f'To use this program as the server: --stdio "{tool}"' if which(tool) else _LIST)
+        return near or (f'To use this program as the server: --stdio "{tool}"' if self._is_program(tool) else _LIST)
+
+    def _is_program(self, tool: str) -> bool:
+        try:
+            return bool(find_program(tool, search_path=self._search_path))
+        except ProcessError:
+            return False
 
     def absences(self) -> Sequence[Absence]:
         return self._manager.absences(self.agent)
