@@ -68,13 +68,14 @@ class Audit(Protocol):
 
 
 class _Kept(msgspec.Struct, frozen=True, eq=False):
-    """A verdict "run" that holds for every call of `tool`, and with `revision` only as long as the grants are the same.
+    """A verdict "run" that holds for every call of `tool` by `agent`, and with `revision` only as long as the grants are the same.
 
     Without `own` the tool only reads; else calls that name one of these places are looked at by themselves. `plain_names` are those of
     arguments that say nothing of a host.
     """
 
     tool: Tool
+    agent: str
     revision: int | None
     own: OwnPlaces | None
     plain_names: set[str]
@@ -131,15 +132,16 @@ class Approver:
         self._home = home
         self._own = own
         self._clock = clock
-        # By the tool's id, the agent and whether foreign text was read; what is kept holds the tool, so that no other gets its id.
-        self._kept: dict[tuple[int, str, bool], _Kept] = {}
+        # By whether foreign text was read, and then by the tool's id; what is kept holds the tool, so that no other gets its id.
+        self._kept: tuple[dict[int, _Kept], dict[int, _Kept]] = ({}, {})
         self._facts: dict[int, tuple[Tool, ToolFacts | None]] = {}
         # The calls of one turn that wait for a person.
         self._lines: WeakKeyDictionary[Declined, asyncio.Lock] = WeakKeyDictionary()
 
     def forget(self) -> None:
         """Keep no verdict any longer: rules or places of ours are others from now on."""
-        self._kept.clear()
+        for kept in self._kept:
+            kept.clear()
 
     def approve(self, call: Call) -> Awaitable[str | None] | None:
         """None at once for a call that is known to need nothing."""
@@ -147,9 +149,10 @@ class Approver:
         # up that need not be. Nothing was declined in this turn, so there is no row to end either.
         conversation = call.invocation.conversation
         is_tainted = conversation.foreign.was_read
-        kept = self._kept.get((id(call.tool), conversation.agent, is_tainted))
+        kept = self._kept[is_tainted].get(id(call.tool))
         if (
             kept is None
+            or kept.agent != conversation.agent
             or conversation.declined.calls
             or (kept.revision is not None and kept.revision != self._grants.revision)
         ):
@@ -267,15 +270,15 @@ class Approver:
         if used:
             self._was_used(used)
         if not verdict.depends_on_call:
-            if len(self._kept) >= _MOST_KEPT:
-                self._kept.clear()
+            all_kept = self._kept[bool(case.sources)]
+            if len(all_kept) >= _MOST_KEPT:
+                all_kept.clear()
             revision = self._grants.revision if used else None
             if (used and not self._grants.has(used)) or case.rules is not self._rules(case.agent):
                 # Revoked, or ruled otherwise, since it was looked up.
                 return
-            key = id(case.tool), case.agent, bool(case.sources)
             own = None if case.risk.only_reads else self._own()
-            self._kept[key] = _Kept(case.tool, revision, own, _plain_names(case.arguments))
+            all_kept[id(case.tool)] = _Kept(case.tool, case.agent, revision, own, _plain_names(case.arguments))
 
     def _was_used(self, ids: Sequence[str]) -> None:
         try:
