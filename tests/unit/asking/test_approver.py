@@ -54,6 +54,8 @@ class Desk:
     """Everything around one approver. `made` are the calls that were made."""
 
     rules: Rules = Rules()
+    # Of agents with rules of their own.
+    agents: dict[str, Rules] = field(default_factory=dict)
     grants: GrantStore = field(default_factory=GrantStore)
     made: list[Mapping[str, Any]] = field(default_factory=list)
     records: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
@@ -66,7 +68,7 @@ class Desk:
         events = EventHub()
         events.subscribe(lambda event: self.decided.append(event.value), ApprovalDecided)
         self.approver = Approver(
-            rules=lambda agent: self.rules,
+            rules=lambda agent: self.agents.get(agent, self.rules),
             grants=self.grants,
             audit=lambda: self,
             events=events,
@@ -124,6 +126,17 @@ async def test_what_only_reads_is_nobodys_question(desk: Desk) -> None:
     for _ in range(3):
         assert await desk.call(tool, here(person), path="a") == "done"
     assert (person.asked, desk.records) == ([], [])
+
+
+async def test_what_runs_for_one_agent_is_asked_about_for_another(desk: Desk) -> None:
+    desk.agents["free"] = Rules(mode="off")
+    person, tool = Person(NO), desk.tool()
+    free = Conversation("free", "agent:free:k", asker=person, surface="chat")
+    assert [await desk.call(tool, free, text="milk") for _ in range(2)] == ["done"] * 2
+    assert person.asked == []
+    assert "the person declined" in await desk.call(tool, here(person), text="milk")
+    assert await desk.call(tool, free, text="milk") == "done"
+    assert (len(person.asked), len(desk.made)) == (1, 3)
 
 
 async def test_a_write_is_asked_about_with_all_there_is_to_know(desk: Desk) -> None:
