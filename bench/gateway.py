@@ -30,12 +30,12 @@ class Gateway:
     token: str
 
 
-def write_config(home: Path, servers: dict[str, Target]) -> None:
+def write_config(home: Path, servers: dict[str, Target], **defaults: object) -> None:
     """A config with these servers where commands run with `environment(home)` find it, a port nobody else uses, and a model, as people
-    have one."""
+    have one. `defaults` are of agents."""
     state = Path(environment(home)["OPENCLAW_STATE_DIR"])
     state.mkdir(parents=True, exist_ok=True)
-    more = {"gateway": {"port": free_port()}, "agents": {"defaults": {"model": "builtin/offline"}}}
+    more = {"gateway": {"port": free_port()}, "agents": {"defaults": {"model": "builtin/offline", **defaults}}}
     (state / "openclaw.json").write_text(json.dumps(config_of(servers) | more))
 
 

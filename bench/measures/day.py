@@ -28,6 +28,8 @@ TURNS, QUICK_TURNS = 120, 20
 BEGUN = 12
 # Hours in which caches fill: they do not count.
 FILLING = 6
+# Tokens of the model's window: the conversation that runs through the day is shortened every hour or so, as a long one is.
+WINDOW = 8_000
 # For one turn.
 PATIENCE = 30.0
 # The longest a day may take before the rest of it is left out.
@@ -38,7 +40,7 @@ def measure(run: Run) -> None:
     if not run.wants(OURS.key):
         return
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
-        write_config(Path(folder), {"echo": stdio_server()})
+        write_config(Path(folder), {"echo": stdio_server()}, contextTokens=WINDOW)
         run.say("day: starting a gateway")
         try:
             with running_gateway(Path(folder)) as gateway:

@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol, runtime_checkable
 
@@ -26,6 +27,10 @@ RUN_CODE: Final = "run_code"
 SKILL_READ: Final = "skill_read"
 # How a call ended that the tool gave no answer to; empty when it gave one, be it an error.
 Ending = Literal["", "timeout", "failed"]
+
+
+# More than native tools and plugins have.
+_MOST_SCHEMAS: Final = 512
 
 
 class ToolResult(msgspec.Struct, frozen=True):
@@ -157,8 +162,14 @@ class Tool(msgspec.Struct, frozen=True):
 
 
 def parameters(schema: Mapping[str, Any]) -> msgspec.Raw:
-    """A JSON Schema given as a mapping, in the raw form a Tool keeps."""
-    return msgspec.Raw(to_json(schema))
+    """A JSON Schema given as a mapping, in the raw form a Tool keeps. The same object for the same schema: native tools are made for every
+    turn, and what was compiled of a schema is known by its object."""
+    return _raw(to_json(schema))
+
+
+@lru_cache(_MOST_SCHEMAS)
+def _raw(data: bytes) -> msgspec.Raw:
+    return msgspec.Raw(data)
 
 
 class OwnWords(str):

@@ -269,7 +269,8 @@ class Approver:
             return
         if used:
             self._was_used(used)
-        if not verdict.depends_on_call:
+        # A native tool is made anew for every turn: what is kept of it would never be asked for again, and holds on to the turn.
+        if not verdict.depends_on_call and case.tool.kind != "native":
             all_kept = self._kept[bool(case.sources)]
             if len(all_kept) >= _MOST_KEPT:
                 all_kept.clear()

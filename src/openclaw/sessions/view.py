@@ -31,8 +31,9 @@ from openclaw.sessions.event import (
     without_last_exchange,
 )
 
-# Bytes of what was said that a store keeps between turns: some long conversations, or hundreds of short ones. In memory they take about
-# three times as much.
+# What a store keeps between turns: so many conversations, and so many bytes of what was said in them, which take about three times as much
+# in memory. One that fills the largest window of a model has room.
+MOST_VIEWS = 64
 MOST_BYTES = 8_000_000
 
 
@@ -190,8 +191,9 @@ class Known(msgspec.Struct):
 class Views:
     """What is known of the conversations used last, by their keys. One that is in a turn is the turn's alone."""
 
-    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(self, most_bytes: int = MOST_BYTES, most_views: int = MOST_VIEWS) -> None:
         self._most_bytes = most_bytes
+        self._most_views = most_views
         self._known: OrderedDict[str, Known] = OrderedDict()
         self._size = 0
 
@@ -205,6 +207,6 @@ class Views:
         self.take(key)
         self._known[key] = known
         self._size += known.view.size
-        while self._size > self._most_bytes:
+        while self._size > self._most_bytes or len(self._known) > self._most_views:
             _, oldest = self._known.popitem(last=False)
             self._size -= oldest.view.size

@@ -193,5 +193,10 @@ def test_what_is_kept_between_turns_is_bounded_and_the_least_used_goes_first() -
     left = [views.take(key) for key in "abc"]
     views.keep("huge", huge)
 
+    few = Views(most_views=2)
+    for key in "abc":
+        few.keep(key, first)
+
     assert left == [first, None, third]
     assert views.take("huge") is None
+    assert [few.take(key) for key in "abc"] == [None, first, first]
