@@ -2,8 +2,8 @@
 
 A real gateway with a server and a model (the offline one) is told something over HTTP as often as a busy person would in 24 hours: each
 hour some conversations are begun and some go on, and a tool is called in each turn. Memory is read after every simulated hour. The slope
-is the median of what single hours added, after the first hours, in which caches fill; its error is the interval that holds the true median
-in 95 of 100 such days.
+is the median of what single hours added, when caches are full; its error is the interval that holds the true median in 95 of 100 such
+days.
 """
 
 import json
@@ -26,8 +26,10 @@ HOURS = 24
 TURNS, QUICK_TURNS = 120, 20
 # Of an hour's turns, those that begin a conversation.
 BEGUN = 12
-# Hours in which caches fill: they do not count.
-FILLING = 6
+# Turns of the day before, in which caches fill: what is kept of runs, of what happened, of conversations. They do not count, and neither
+# do the first hours.
+FILLING_TURNS = 1_500
+FILLING = 2
 # Tokens of the model's window: the conversation that runs through the day is shortened every hour or so, as a long one is.
 WINDOW = 8_000
 # For one turn.
@@ -54,6 +56,9 @@ def _day(run: Run, gateway: Gateway) -> None:
     client = _Client(gateway)
     held = []
     begun = time.monotonic()
+    run.say(f"day: {FILLING_TURNS:,} turns of the day before")
+    for number in range(FILLING_TURNS):
+        client.say(f"before-{number // BEGUN}" if number % 3 else "day", f"echo {number:04d} what was on my list?")
     for hour in range(HOURS):
         run.say(f"day: hour {hour + 1}")
         for number in range(turns):

@@ -354,12 +354,12 @@ SECTIONS = (
         "Growth: a day of turns",
         ("day",),
         "OpenClaw alone: a gateway that takes the turns of 24 hours as fast as they go, over HTTP, with a tool called in each. How much "
-        "memory an hour of them adds, after the first six: the median, and from which to which it may be (95 in 100).",
+        "memory an hour of them adds, once caches are full: the median, and from which to which it may be (95 in 100).",
         (
             Column("slope", "added in an hour"),
             Column("slope least", "at least"),
             Column("slope most", "at most"),
-            Column("begin", "memory after 6 hours"),
+            Column("begin", "memory after 2 hours"),
             Column("end", "after 24"),
             Column("turns", "turns"),
             Column("turn", "each takes"),

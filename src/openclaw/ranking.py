@@ -101,7 +101,8 @@ def words(text: str) -> list[str]:
     found: list[str] = []
     for word in _WORD.findall(spaced.casefold()):
         if word.isascii():
-            found.append(stem(word))
+            # A number is its own stem, and there are too many to remember.
+            found.append(word if word.isdigit() else stem(word))
         else:
             found += _pieces(word)
     return found
