@@ -1,7 +1,9 @@
 """The two ends of a pipe where an event loop can wait for one: everywhere but on Windows.
 
 Ours rather than the loop's own, because uvloop gives children sockets instead of pipes, because a reader that calls back without a
-task is the fastest there is, and because the writer can tell how much of what it wrote was never read.
+task is the fastest there is, and because the writer can tell how much of what it wrote was never read. Pipes are also what is cheaper: an
+echo through a pair of sockets takes 2 µs more of processor time at either end (10.0 and 12.4 µs in place of 7.9 and 10.4 µs with a server
+on Node, the same with one on Python), and 64 at a time the same.
 """
 
 import asyncio
