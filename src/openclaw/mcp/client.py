@@ -8,7 +8,6 @@ decides nothing about reconnecting: server/server.py does. connect.py makes it.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
 from typing import Any, Literal
 
 import msgspec
@@ -117,30 +116,47 @@ class Client:
     ) -> Result:
         """`invocation` is handed to whoever answers what the server asks about this call."""
         params = {"name": name, "arguments": arguments}
-        send = partial(
-            self._request,
-            "tools/call",
-            timeout=timeout,
-            max_total=max_total,
-            on_progress=on_progress,
-            name=name,
-            headers=headers,
-            invocation=invocation,
-        )
         try:
-            answer = read_call(await send(params))
+            raw = await self._request(
+                "tools/call",
+                params,
+                timeout=timeout,
+                max_total=max_total,
+                on_progress=on_progress,
+                name=name,
+                headers=headers,
+                invocation=invocation,
+            )
+            answer = read_call(raw)
         except RpcError as error:
             if error.code != PAGES_NEEDED or self.agreement.modern:
                 raise
             # Nothing was done: the server said what has to come first.
             await visit_pages(self._server, self._handlers, error, invocation, self._visited, timeout=timeout)
-            answer = read_call(await send(params))
+            answer = None
         if isinstance(answer, Result):
             return answer
+
+        async def again(params: Mapping[str, Any]) -> Result | InputRequired:
+            return read_call(
+                await self._request(
+                    "tools/call",
+                    params,
+                    timeout=timeout,
+                    max_total=max_total,
+                    on_progress=on_progress,
+                    name=name,
+                    headers=headers,
+                    invocation=invocation,
+                )
+            )
+
         rounds = Rounds(self._server, self._handlers, invocation)
         try:
+            if answer is None:
+                answer = await again(params)
             while isinstance(answer, InputRequired):
-                answer = read_call(await send({**params, **await rounds.answers(answer)}))
+                answer = await again({**params, **await rounds.answers(answer)})
             return answer
         finally:
             await rounds.close()

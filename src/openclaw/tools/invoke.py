@@ -208,11 +208,14 @@ def _sourced(call: Call, end: CallEnd) -> CallEnd:
     if not may_be_foreign or not (source := _source(call.tool, result)):
         return end
     foreign = call.invocation.conversation.foreign
-    foreign.add(source, *[block.text for block in result.content if isinstance(block, Text)])
-    for block in result.content:
-        if isinstance(block, _SEEN_OR_HEARD):
+    content = result.content
+    if len(content) == 1 and isinstance(content[0], Text):
+        # As nearly always.
+        foreign.add(source, content[0].text)
+    else:
+        foreign.add(source, *[block.text for block in content if isinstance(block, Text)])
+        if any(isinstance(block, _SEEN_OR_HEARD) for block in content):
             foreign.add(f"{MEDIA}{source}")
-            break
     if result.source == source:
         return end
     return CallEnd(msgspec.structs.replace(result, source=source), end.outcome)

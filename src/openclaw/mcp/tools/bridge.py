@@ -130,7 +130,7 @@ def unavailable(name: str, absence: Absence | None) -> ToolResult:
 
 def is_heavy(call: Result) -> bool:
     """Whether `result_of` may take a while: it decodes what is not text, and keeps it and long texts on the disk."""
-    length = size_of(call.structured_content)
+    length = 0 if call.structured_content is NOTHING else size_of(call.structured_content)
     for item in call.content:
         if item.type != "text":
             return True
