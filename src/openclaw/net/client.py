@@ -150,8 +150,8 @@ class HttpClient:
                 if request.hops and connection.peer:
                     # A kept connection was allowed for who opened it; a redirect may be allowed less.
                     check_dial(target, connection.peer, request.rules)
-                connection.start(parser, *encoded)
-                head = await connection.head(parser)
+                await connection.start(parser, *encoded)
+                head = parser.head or await connection.head(parser)
             except BaseException as error:
                 connection.abort()
                 # A connection kept from before may have died meanwhile: that is no verdict about the server.

@@ -115,8 +115,9 @@ class HttpConnection(asyncio.Protocol):
         """Whether the kernel holds nothing from the peer: no end of stream that the event loop has not seen yet."""
         return self._poll is None or not self._poll.poll(0)
 
-    def start(self, parser: ResponseParser, request: bytes, body: memoryview = NOTHING) -> None:
-        """Write one request, and its large body as fast as the peer takes it; the answer goes into `parser` as it comes."""
+    def start(self, parser: ResponseParser, request: bytes, body: memoryview = NOTHING) -> "asyncio.Future[None]":
+        """Write one request, and its large body as fast as the peer takes it; the answer goes into `parser` as it comes. The future is over
+        when something came, mostly the head and all behind it, or when nothing will."""
         transport = self._transport
         if self._error is not None:
             raise self._error
@@ -124,10 +125,12 @@ class HttpConnection(asyncio.Protocol):
             raise LinkLostError(f"The connection to {self.label} was closed.", maybe_sent=False)
         self._parser = parser
         self._waiting_bytes = 0
+        waiter = self._waiter = self._loop.create_future()
         transport.write(request)
         if body:
             self._unsent = body
             self._send_on()
+        return waiter
 
     async def head(self, parser: ResponseParser) -> Head:
         """The head of the answer. Ends when it has come, or raises what broke the link."""

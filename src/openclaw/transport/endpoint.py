@@ -93,9 +93,8 @@ class Endpoint:
         waits = 0
         while True:
             sent = await self._authorizer.headers() if self._authorizer is not None else {}
-            response = await self.client.open(
-                method, target.url, headers={**self._headers, **headers, **sent}, body=body
-            )
+            all_of_them = {**self._headers, **headers, **sent} if self._headers or sent else headers
+            response = await self.client.open(method, target.url, headers=all_of_them, body=body)
             status = response.status
             if status < 300:
                 return response

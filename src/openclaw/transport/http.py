@@ -87,6 +87,8 @@ class HttpLink:
         self._receiver = receiver
         self._max_message_bytes = max_message_bytes
         self._version = ""
+        # What a message carries that has no headers of its own; None when session or revision are others since.
+        self._usual_headers: Mapping[str, str] | None = None
         self._loop = asyncio.get_running_loop()
         self._running: dict[int, asyncio.Task[object]] = {}
         # Requests whose exchange was ended by `cancel`, until their task has noticed.
@@ -125,12 +127,14 @@ class HttpLink:
 
     def established(self, version: str) -> None:
         self._version = version
+        self._usual_headers = None
         self._stop_listening()
 
     def reset(self) -> None:
         self.mcp_session_id = None
         self.session_is_doubtful = False
         self._version = ""
+        self._usual_headers = None
         self._stop_listening()
 
     async def close(self) -> None:
@@ -169,7 +173,12 @@ class HttpLink:
             headers["Mcp-Session-Id"] = self.mcp_session_id
         return headers
 
-    def _message_headers(self, message: Outgoing) -> dict[str, str]:
+    def _message_headers(self, message: Outgoing) -> Mapping[str, str]:
+        if not message.headers and not self._modern:
+            # As those of every call of an old server: made once for each session.
+            if self._usual_headers is None:
+                self._usual_headers = {**POST_HEADERS, **self._session_headers()}
+            return self._usual_headers
         version = message.headers.get("MCP-Protocol-Version", self._version)
         if version >= MODERN:
             standard = standard_headers(message.method, message.name)
@@ -252,6 +261,7 @@ class HttpLink:
                 hint="Put that URL into the config.",
             )
         self.mcp_session_id = id
+        self._usual_headers = None
 
     # Streams
 
