@@ -9,6 +9,7 @@ from datetime import datetime
 
 import msgspec
 from prompt_toolkit.application import Application, get_app
+from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
 from prompt_toolkit.layout import Layout, Window
@@ -87,7 +88,7 @@ def _when(at: str) -> str:
     return datetime.fromisoformat(at.replace("Z", "+00:00")).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
-def _drawn(lines: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+def _drawn(lines: Sequence[tuple[str, str]]) -> StyleAndTextTuples:
     return [(style, f"{line}\n") for style, line in lines]
 
 
