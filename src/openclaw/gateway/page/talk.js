@@ -268,6 +268,8 @@ function Conversation({ id, of, onBegun, onChanged }) {
     setLive((value) => ({ run: name, sessionKey, since: value ? value.since : Infinity, items: settled }));
     setSending((all) => all.filter((one) => one.run !== name));
     finish(name, sessionKey, settled);
+    // What was heard of it before is not so any more.
+    shared.set(({ runs: { [name]: _, ...others } }) => ({ runs: others }));
   }
 
   function finish(name, sessionKey, items) {
