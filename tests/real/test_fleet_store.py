@@ -18,7 +18,7 @@ from openclaw.fleet.presence import Times
 from openclaw.fleet.sessions import LOST
 from openclaw.sessions.event import Custom, Said
 from parts.chaos_proxy import ChaosProxy
-from parts.postgres import PostgresServer, fleet_at, pgbouncer
+from parts.postgres import PostgresServer, fleet_at
 from parts.processes import HANG_GUARD
 from parts.session_kills import kill_writers, lost_or_doubled, start_writer, stored_turns
 
@@ -409,46 +409,4 @@ async def test_a_gateway_that_starts_before_its_database_is_there_when_that_is()
                 await asyncio.sleep(0.01)
         async with fleet.sessions.turn("k", "main") as turn:
             turn.append(user("up"))
-        await fleet.close()
-
-
-# PgBouncer
-
-
-async def test_through_pgbouncer_in_transaction_mode_all_of_it_works_and_is_looked_for_where_notices_do_not_arrive(
-    postgres: PostgresServer, url: str
-) -> None:
-    database = url.rpartition("/")[2]
-    with pgbouncer(postgres) as bouncer:
-        fleets = [fleet_at(f"{bouncer}/{database}", statement_cache=False, pool_size=4) for _ in range(2)]
-        for fleet in fleets:
-            await fleet.begin()
-
-        async def add(number: int) -> None:
-            async with fleets[number % 2].sessions.turn("k", "main") as turn:
-                turn.append(user(f"{len(turn.history())}"))
-
-        await asyncio.gather(*(add(number) for number in range(12)))
-        assert await said(fleets[0]) == [Said(user(f"{number}")) for number in range(12)]
-        assert [await fleet.notices.tried() for fleet in fleets] == [False, False]
-        direct = fleet_at(f"{bouncer}/{database}", statement_cache=False, listen_url=url)
-        assert await direct.notices.tried()
-        async with fleets[0].leases.hold("token:x") as lease:
-            assert await fleets[1].leases.take("token:x") is None
-        assert (await fleets[1].leases.take("token:x")) is not None
-        assert lease.fence == 1
-        for fleet in (*fleets, direct):
-            await fleet.close()
-
-
-async def test_with_prepared_statements_behind_pgbouncer_the_sentence_says_what_to_set(
-    postgres: PostgresServer, url: str
-) -> None:
-    database = url.rpartition("/")[2]
-    with pgbouncer(postgres) as bouncer:
-        fleet = fleet_at(f"{bouncer}/{database}", pool_size=4)
-        with pytest.raises(StoreError, match="statementCache to false"):
-            async with asyncio.timeout(HANG_GUARD):
-                while True:
-                    await asyncio.gather(*(fleet.sessions.list() for _ in range(8)))
         await fleet.close()
