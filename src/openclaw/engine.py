@@ -296,14 +296,13 @@ class Engine:
     @cached_property
     def credentials(self) -> "Credentials":
         """Loaded with the first server that has an address: commands for local servers pay nothing for it."""
-        from openclaw.auth.credentials import Credentials
+        from openclaw.auth.credentials import Credentials, token_files
         from openclaw.net.client import ClientOptions
         from openclaw.net.proxy import ProxyRules
 
         credentials = Credentials(
-            self.paths.tokens_dir,
+            token_files(self.paths.tokens_dir, resolve=self.resolve, key=secret_text(self.config.root.token_store.key)),
             resolve=self.resolve,
-            key=secret_text(self.config.root.token_store.key),
             # The way out that servers take: behind a proxy nobody could sign in otherwise.
             network=ClientOptions(proxies=ProxyRules.from_environment(self.env)),
             trace=None if self.telemetry is None else self.telemetry.sign_in,

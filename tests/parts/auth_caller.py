@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from openclaw.auth.credentials import Credentials
+from openclaw.auth.credentials import Credentials, token_files
 from openclaw.config.servers import ServerSpec
 from openclaw.errors import OpenClawError
 from openclaw.net.client import ClientOptions, HttpClient
@@ -22,7 +22,8 @@ async def main(folder: str, url: str, tool: str = "read") -> None:
         return os.environ["OPENCLAW_TEST_KEY"]
 
     key = "secret://env/OPENCLAW_TEST_KEY" if "OPENCLAW_TEST_KEY" in os.environ else ""
-    credentials = Credentials(Path(folder), resolve=resolve, key=key, keychain=None, clock=lambda: time.time() + 3600)
+    tokens = token_files(Path(folder), resolve=resolve, key=key, keychain=None)
+    credentials = Credentials(tokens, resolve=resolve, clock=lambda: time.time() + 3600)
     spec = ServerSpec("files", transport="streamable-http", url=url)
     body = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"%s"}}' % tool.encode()
     print("ready", flush=True)

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from openclaw.auth.bearer import BearerAuthorizer
-from openclaw.auth.credentials import Credentials
+from openclaw.auth.credentials import Credentials, token_files
 from openclaw.auth.login import SignedIn
 from openclaw.config.servers import AuthSpec, ServerSpec
 from openclaw.errors import SecretError
@@ -65,8 +65,9 @@ class Program:
         self.spec = ServerSpec("files", transport="streamable-http", **{"url": server.url, **spec})
         self.credentials = self.make()
 
-    def make(self, **options: Any) -> Credentials:
-        return Credentials(self.folder, resolve=self.resolve, **{"keychain": None, "clock": self.clock, **options})
+    def make(self, *, key: str = "", **options: Any) -> Credentials:
+        tokens = token_files(self.folder, resolve=self.resolve, key=key, keychain=None)
+        return Credentials(tokens, resolve=self.resolve, **{"clock": self.clock, **options})
 
     async def resolve(self, text: str) -> str:
         if text not in self.secrets:

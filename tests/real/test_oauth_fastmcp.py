@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from openclaw.auth.credentials import Credentials
+from openclaw.auth.credentials import Credentials, token_files
 from openclaw.config.servers import ServerSpec
 from openclaw.errors import SignInNeededError
 from openclaw.mcp.connect import Dependencies, Listener, connect
@@ -45,7 +45,9 @@ async def test_a_server_of_fastmcp_is_signed_in_to_used_and_renewed(url: str, tm
     spec = ServerSpec("adder", transport="streamable-http", url=url)
 
     def program() -> Credentials:
-        return Credentials(tmp_path / "tokens", resolve=no_secrets, keychain=None, clock=clock)
+        return Credentials(
+            token_files(tmp_path / "tokens", resolve=no_secrets, keychain=None), resolve=no_secrets, clock=clock
+        )
 
     with pytest.raises(SignInNeededError, match="openclaw mcp auth adder"):
         await add(program(), spec)

@@ -120,13 +120,22 @@ class Account:
         return found if found is not None and await self._fits(found) else None
 
     async def keep(self, grant: Grant) -> Grant:
-        """Store tokens. When this returns they are on the disk, and may be used. What is kept, and given back, has no secret among its
+        """Store tokens. When this returns they are safe, and may be used. What is kept, and given back, has no secret among its
         scopes, which people are shown."""
-        for secret in grant.secrets():
-            remember(secret)
-        kept = msgspec.structs.replace(grant, scopes=clean_scopes([mask(scope) for scope in grant.scopes]))
+        kept = self._to_keep(grant)
         await self.store.write(kept, grant.issuer, grant.resource, *self.identity)
         return kept
+
+    async def keep_instead(self, former: Grant, grant: Grant) -> Grant | None:
+        """The same in the place of `former`; None when others have changed or forgotten that meanwhile: then theirs counts."""
+        kept = self._to_keep(grant)
+        is_kept = await self.store.replace(former, kept, grant.issuer, grant.resource, *self.identity)
+        return kept if is_kept else None
+
+    def _to_keep(self, grant: Grant) -> Grant:
+        for secret in grant.secrets():
+            remember(secret)
+        return msgspec.structs.replace(grant, scopes=clean_scopes([mask(scope) for scope in grant.scopes]))
 
     async def forget_former(self, former: ServerRecord, grant: Grant) -> None:
         """Forget what is stored for the authorization server, or under the name, that this server had before: no sign-out would find it."""

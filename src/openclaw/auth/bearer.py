@@ -21,6 +21,7 @@ from openclaw.protocol.eras import DISCOVER
 from openclaw.protocol.oauth.challenge import Challenge, bearer_challenge, offers_bearer
 from openclaw.protocol.oauth.wire import union
 from openclaw.redact import mask
+from openclaw.secrets.store.records import Records
 
 # A sign-in that asked for more scopes may be repeated this often for the same ones; then the server's no is final.
 MAX_STEP_UPS: Final = 2
@@ -61,10 +62,12 @@ class BearerAuthorizer:
 
     async def headers(self) -> Mapping[str, str]:
         account = self._account or await self._open()
-        store, moment = account.store, time.monotonic()
-        if store.changes != self._changes or moment >= self._looked_at + LOOK_EVERY:
-            self._looked_at, self._changes = moment, store.changes
-            stamp = store.stamp(ServerRecord, *account.identity)
+        records, moment = account.store.records, time.monotonic()
+        if not records.is_checked:
+            await _check(records)
+        if records.changes != self._changes or moment >= self._looked_at + LOOK_EVERY:
+            self._looked_at, self._changes = moment, records.changes
+            stamp = account.store.stamp(ServerRecord, *account.identity)
             if stamp != self._seen:
                 try:
                     await self._read(account, stamp)
@@ -219,6 +222,14 @@ class _Met(msgspec.Struct, frozen=True):
 def revision_of(sent: Mapping[str, str]) -> str:
     """The revision that was agreed on when a request was sent; empty for one that only asks for it."""
     return "" if sent.get("Mcp-Method") == DISCOVER else sent.get("MCP-Protocol-Version", "")
+
+
+async def _check(records: Records) -> None:
+    """No credential is used of which nobody knows whether it was taken back."""
+    try:
+        await records.check()
+    except StoreError as error:
+        raise _closed(error) from None
 
 
 def _closed(error: StoreError) -> AuthError:

@@ -1,6 +1,7 @@
 """The one object of `auth` that a program holds: it makes authorizers for servers, and signs people in and out.
 
-    credentials = Credentials(paths.tokens_dir, resolve=resolver.resolve, key="secret://…")
+    tokens = token_files(paths.tokens_dir, resolve=resolver.resolve, key="secret://…")
+    credentials = Credentials(tokens, resolve=resolver.resolve)
     dependencies = Dependencies(authorize=credentials.authorizer, …)
     started = await credentials.start(spec)            # show started.authorization_url
     await credentials.finish(spec, callback_url)       # here, or in another process within ten minutes
@@ -23,35 +24,40 @@ from openclaw.protocol.oauth.registration import client_metadata_document
 from openclaw.secrets.store.encrypted import EncryptedStore
 from openclaw.secrets.store.key import Source, StoreKey
 from openclaw.secrets.store.keychain import Keychain, SystemKeychain
+from openclaw.secrets.store.records import FileRecords
 
 _SYSTEM = SystemKeychain()
 
 
-class Credentials:
-    """`resolve` replaces secret references. `key` is `tokenStore.key`, a reference or a value; empty when it is not set.
+def token_files(
+    folder: Path, *, resolve: Resolve, key: str = "", keychain: Keychain | None = _SYSTEM
+) -> EncryptedStore:
+    """Tokens in files of a folder. `key` is `tokenStore.key`, a reference or a value; empty when it is not set. `keychain` None keeps the
+    OS keychain out of it."""
 
-    `keychain` None keeps the OS keychain out of it. `network` carries proxies, if OAuth requests shall use them. `trace` is
-    told of every sign-in and renewal.
+    async def configured() -> str:
+        return await resolve(key)
+
+    return EncryptedStore(
+        FileRecords(folder), StoreKey(folder, configured=configured if key else None, keychain=keychain)
+    )
+
+
+class Credentials:
+    """`tokens` is where all that is known of sign-ins is kept. `resolve` replaces secret references. `network` carries proxies, if OAuth
+    requests shall use them. `trace` is told of every sign-in and renewal.
     """
 
     def __init__(
         self,
-        tokens_dir: Path,
+        tokens: EncryptedStore,
         *,
         resolve: Resolve,
-        key: str = "",
-        keychain: Keychain | None = _SYSTEM,
         network: ClientOptions | None = None,
         clock: Callable[[], float] = time.time,
         trace: TraceSignIn | None = None,
     ) -> None:
-        async def configured() -> str:
-            return await resolve(key)
-
-        store_key = StoreKey(tokens_dir, configured=configured if key else None, keychain=keychain)
-        self._dependencies = AuthDependencies(
-            EncryptedStore(tokens_dir, store_key), resolve, network or ClientOptions(), clock, trace=trace
-        )
+        self._dependencies = AuthDependencies(tokens, resolve, network or ClientOptions(), clock, trace=trace)
 
     def authorizer(self, spec: ServerSpec) -> BearerAuthorizer | None:
         """Who answers for the credentials of a server; None when they are fixed (`apiKey`, an Authorization header) or it has no URL."""
@@ -95,9 +101,9 @@ class Credentials:
         jwks = {"keys": [make_signer(key, settings.signing_alg).public]} if key else None
         return client_metadata_document(settings.client_metadata_url, settings.redirect_url, jwks)
 
-    def key_source(self) -> Source | None:
+    async def key_source(self) -> Source | None:
         """Where the key of the stored tokens is; None while nothing is stored."""
-        return self._dependencies.store.key.source()
+        return await self._dependencies.store.key.source()
 
     async def check_key(self) -> None:
         """Fetch the key that the stored tokens are encrypted with. Raises StoreError or SecretError when it is not to be had."""

@@ -1,7 +1,7 @@
 """Getting tokens without a person: renewing those of a sign-in, and asking for a client's own.
 
 Each runs once for all callers of this process and once among all processes (the lock around a server's tokens). New tokens
-are on the disk before anybody uses them. What a refusal means is decided here: whether to try again later, or that a person has to sign in.
+are safe before anybody uses them. What a refusal means is decided here: whether to try again later, or that a person has to sign in.
 """
 
 import msgspec
@@ -45,10 +45,20 @@ async def _renew(account: Account, stale: str) -> Grant:
             tokens = await account.flows.run(flow)
         except RefusedError as error:
             raise await _refused(account, grant, error) from None
-        renewed = renewed_grant(grant, tokens, account.now())
-        renewed = await account.keep(renewed)
+        renewed = await account.keep_instead(grant, renewed_grant(grant, tokens, account.now()))
+        if renewed is None:
+            return await _of_others(account)
         _replaced(grant, renewed)
         return renewed
+
+
+async def _of_others(account: Account) -> Grant:
+    """Our hold was lost while the authorization server answered, as to a process that stood still for a while: what others kept since
+    then counts, and what came for us is worth nothing."""
+    grant = await account.grant()
+    if grant is None or grant.expired(account.now()):
+        raise account.sign_in_needed("needs you to sign in again: somebody else changed its sign-in meanwhile")
+    return grant
 
 
 def _replaced(former: Grant, now: Grant) -> None:
@@ -64,7 +74,7 @@ async def _refused(account: Account, grant: Grant, error: RefusedError) -> AuthE
         if grant.client.source != "dynamic":
             return AuthError(error.message, hint="Check `auth.clientId` and `auth.clientSecret` of this server.")
         await forget_client(account, grant.issuer)
-    await account.keep(msgspec.structs.replace(grant, refresh_token=""))
+    await account.keep_instead(grant, msgspec.structs.replace(grant, refresh_token=""))
     return account.sign_in_needed("needs you to sign in again: the authorization server no longer renews its access")
 
 

@@ -231,7 +231,7 @@ async def _tokens(app: App) -> Check:
     """Where the key of the stored tokens is, and whether it is the right one."""
     credentials = app.engine.credentials
     try:
-        source = credentials.key_source()
+        source = await credentials.key_source()
         if source is None:
             return Check("Tokens", "ok", "none are stored")
         await credentials.check_key()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec import structs
 
-from openclaw.auth.credentials import Credentials
+from openclaw.auth.credentials import Credentials, token_files
 from openclaw.auth.login import Started
 from openclaw.config.servers import ServerSpec
 from openclaw.errors import UsageError
@@ -33,7 +33,9 @@ class ProgramSignIn:
                 "sign_in needs a folder for its tokens.", hint="Write Manager(…, sign_in=…, state=Path(…))."
             )
         self._sign_in = sign_in
-        self._credentials = Credentials(folder / "tokens", resolve=dependencies.resolve)
+        self._credentials = Credentials(
+            token_files(folder / "tokens", resolve=dependencies.resolve), resolve=dependencies.resolve
+        )
 
     def added_to(self, dependencies: Dependencies) -> Dependencies:
         return structs.replace(

@@ -15,6 +15,7 @@ from openclaw.redact import SECRET_SCHEME
 from openclaw.secrets.provider import ProviderDependencies
 from openclaw.secrets.store.encrypted import EncryptedStore, Record
 from openclaw.secrets.store.key import SECRETS, StoreKey
+from openclaw.secrets.store.records import FileRecords
 
 SCHEME: Final = f"{SECRET_SCHEME}encrypted/"
 
@@ -35,7 +36,7 @@ class EncryptedSecrets:
         record = await self._store.read(StoredSecret, unquote(rest))
         if record is None:
             raise SecretError(
-                f"{self._store.directory} has nothing of that name",
+                f"{self._store.records.shown()} has nothing of that name",
                 hint="Store it again, as with: openclaw keys set VENDOR",
             )
         return record.value
@@ -52,9 +53,8 @@ def secret_store(folder: Path, key: str, resolve: Callable[[str], Awaitable[str]
         return await resolve(key)
 
     # Where there is a keychain a secret is kept in it, and no store is needed.
-    return EncryptedStore(
-        folder, StoreKey(folder, configured=configured if key else None, keychain=None, contents=SECRETS)
-    )
+    store_key = StoreKey(folder, configured=configured if key else None, keychain=None, contents=SECRETS)
+    return EncryptedStore(FileRecords(folder), store_key)
 
 
 def reference_to(name: str) -> str:

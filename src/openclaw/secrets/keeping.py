@@ -71,7 +71,7 @@ class Keeper:
 
     @property
     def shown(self) -> str:
-        return "the keychain" if self._keychain is not None else f"the encrypted store in {self._store.directory}"
+        return "the keychain" if self._keychain is not None else f"the encrypted store in {self._store.records.shown()}"
 
     async def warning(self) -> str:
         """What the person is to be told about the key of that store, once for ever; empty otherwise."""

@@ -17,6 +17,7 @@ from openclaw.protocol.oauth.wire import Flow, get
 from openclaw.redact import MASK, mask, remember, retire
 from openclaw.secrets.store.encrypted import EncryptedStore
 from openclaw.secrets.store.key import StoreKey
+from openclaw.secrets.store.records import FileRecords
 from openclaw.security.egress import Rules
 from parts.auth_program import Clock, Program
 from parts.auth_server import METADATA_PATH, RESOURCE_PATH, AuthServer, query_of, surf
@@ -74,7 +75,7 @@ async def test_the_same_resource_is_named_in_all_three_requests(
 async def test_a_sign_in_that_was_given_up_is_not_masked_for_ever(program: Program) -> None:
     async def verifier() -> str:
         await program.credentials.start(program.spec)
-        store = EncryptedStore(program.folder, StoreKey(program.folder, configured=None, keychain=None))
+        store = EncryptedStore(FileRecords(program.folder), StoreKey(program.folder, configured=None, keychain=None))
         pending = await store.read(Pending, program.spec.url, program.spec.owner)
         assert pending is not None
         return pending.question.verifier

@@ -22,6 +22,7 @@ from openclaw.secrets.store.encrypted import EncryptedStore
 from openclaw.secrets.store.key import StoreKey
 from openclaw.secrets.store.keychain import Keychain, KeychainError, SystemKeychain
 from openclaw.secrets.store.lock import hold
+from openclaw.secrets.store.records import FileRecords
 from parts.auth_keychain import FakeKeychain
 
 RECORD = ServerRecord(issuer="https://login.example", wanted=("a-very-secret-scope",))
@@ -31,7 +32,9 @@ def store(folder: Path, *, key: str = "", keychain: Keychain | None = None) -> E
     async def configured() -> str:
         return key
 
-    return EncryptedStore(folder, StoreKey(folder, configured=configured if key else None, keychain=keychain))
+    return EncryptedStore(
+        FileRecords(folder), StoreKey(folder, configured=configured if key else None, keychain=keychain)
+    )
 
 
 def records(folder: Path) -> set[Path]:
@@ -153,11 +156,12 @@ async def test_no_record_is_ever_torn_by_kill_9(tmp_path: Path) -> None:
         "import asyncio, sys\n"
         "from pathlib import Path\n"
         "from openclaw.secrets.store.key import StoreKey\n"
+        "from openclaw.secrets.store.records import FileRecords\n"
         "from openclaw.auth.records import ServerRecord\n"
         "from openclaw.secrets.store.encrypted import EncryptedStore\n"
         "async def main():\n"
         "    folder = Path(sys.argv[1])\n"
-        "    store = EncryptedStore(folder, StoreKey(folder, configured=None, keychain=None))\n"
+        "    store = EncryptedStore(FileRecords(folder), StoreKey(folder, configured=None, keychain=None))\n"
         "    for number in range(10**9):\n"
         "        await store.write(ServerRecord(issuer=str(number) * 1000), 'x')\n"
         "        print(number, flush=True)\n"
@@ -190,7 +194,7 @@ async def test_the_keychain_is_used_where_there_is_one(tmp_path: Path, caplog: p
     keychain = FakeKeychain()
     tokens = store(tmp_path, keychain=keychain)
     await tokens.write(RECORD, "x")
-    assert tokens.key.source() == "keychain"
+    assert await tokens.key.source() == "keychain"
     assert (len(keychain.values), caplog.messages, (tmp_path / "key").exists()) == (1, [], False)
     assert await store(tmp_path, keychain=keychain).read(ServerRecord, "x") == RECORD
 
@@ -203,7 +207,7 @@ async def test_without_a_keychain_a_private_file_is_used_with_one_warning(
     caplog.set_level(logging.WARNING)
     for _ in range(2):
         await store(tmp_path, keychain=keychain).write(RECORD, "x")
-    assert store(tmp_path).key.source() == "file"
+    assert await store(tmp_path).key.source() == "file"
     assert len(caplog.messages) == 1
     assert str(tmp_path / "key") in caplog.messages[0]
 
@@ -229,14 +233,14 @@ async def test_a_keychain_that_forgets_at_once_is_not_relied_on(tmp_path: Path) 
 
     tokens = store(tmp_path, keychain=Forgetful())
     await tokens.write(RECORD, "x")
-    assert tokens.key.source() == "file"
+    assert await tokens.key.source() == "file"
 
 
 @pytest.mark.parametrize("key", ["a passphrase", "ab" * 32, base64.b64encode(bytes(range(40))).decode(), "short"])
 async def test_a_configured_key_goes_before_all_others(tmp_path: Path, key: str) -> None:
     keychain = FakeKeychain()
     await store(tmp_path, key=key, keychain=keychain).write(RECORD, "x")
-    assert (store(tmp_path).key.source(), keychain.values, (tmp_path / "key").exists()) == ("config", {}, False)
+    assert (await store(tmp_path).key.source(), keychain.values, (tmp_path / "key").exists()) == ("config", {}, False)
     assert await store(tmp_path, key=key).read(ServerRecord, "x") == RECORD
 
 
@@ -316,7 +320,9 @@ async def test_a_key_that_cannot_be_resolved_is_told_in_its_own_words(tmp_path: 
         raise SecretError("secret://vault/x cannot be resolved.")
 
     with pytest.raises(SecretError, match="vault"):
-        await EncryptedStore(tmp_path, StoreKey(tmp_path, configured=configured, keychain=None)).write(RECORD, "x")
+        await EncryptedStore(FileRecords(tmp_path), StoreKey(tmp_path, configured=configured, keychain=None)).write(
+            RECORD, "x"
+        )
     assert not (tmp_path / "store.json").exists()
 
 

@@ -17,7 +17,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from secrets import token_bytes, token_hex
-from typing import Final, Literal
+from typing import Final, Literal, Protocol
 
 import msgspec
 
@@ -70,6 +70,25 @@ class StoreInfo(msgspec.Struct, frozen=True):
     told: bool = False
 
 
+class Key(Protocol):
+    """The key of a store."""
+
+    @property
+    def contents(self) -> Contents: ...
+
+    async def get(self) -> bytes:
+        """The key, making one at the very first use. Raises StoreError or what the configured source raises."""
+        ...
+
+    async def source(self) -> Source | None:
+        """Where the key comes from; None while nothing has been stored."""
+        ...
+
+    async def warn(self) -> str:
+        """What the person at a terminal is to be told about the key, once for ever; empty when there is nothing to tell any more."""
+        ...
+
+
 class StoreKey:
     """The key of one directory of records, fetched when first needed.
 
@@ -92,7 +111,6 @@ class StoreKey:
         self._flights: SingleFlight[bytes] = SingleFlight("store-key", goes_on=True)
 
     async def get(self) -> bytes:
-        """The key, making one at the very first use. Raises StoreError or what the configured source raises."""
         if self._key is None:
             # Once for all servers that start together: a keychain asks its person once, a passphrase costs its memory once.
             self._key = await self._flights.join("key", self._get)
@@ -104,7 +122,7 @@ class StoreKey:
             async with hold(self._directory / "store.lock", patience=_LOCK_PATIENCE):
                 info = self._info() or await self._choose()
         key = await self._fetch(info)
-        if not hmac.compare_digest(_check(key), info.check):
+        if not hmac.compare_digest(check_value(key), info.check):
             raise StoreError(
                 f"The {self.contents.name} in {self._directory} were encrypted with another key than the present one "
                 f"({NAMES[info.source]}).",
@@ -112,13 +130,11 @@ class StoreKey:
             )
         return key
 
-    def source(self) -> Source | None:
-        """Where the key comes from; None while nothing has been stored."""
+    async def source(self) -> Source | None:
         info = self._info()
         return info.source if info is not None else None
 
     async def warn(self) -> str:
-        """What the person at a terminal is to be told about the key, once for ever; empty when there is nothing to tell any more."""
         info = self._info()
         if info is None or info.source != "file" or info.told:
             return ""
@@ -149,7 +165,7 @@ class StoreKey:
             )
         id, salt = token_hex(8), token_hex(16)
         key, source = await self._first_key(id, salt)
-        info = StoreInfo(source, id, salt, _check(key))
+        info = StoreInfo(source, id, salt, check_value(key))
         self._write(info)
         return info
 
@@ -253,5 +269,6 @@ def _random_bytes(text: str) -> bytes | None:
     return None
 
 
-def _check(key: bytes) -> str:
+def check_value(key: bytes) -> str:
+    """What may be kept beside records, to tell a wrong key from a damaged record: it says nothing of the key."""
     return hmac.new(key, b"openclaw token store", "sha256").hexdigest()[:32]
