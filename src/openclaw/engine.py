@@ -46,7 +46,7 @@ from openclaw.redact import SECRET_SCHEME, remember_guess
 from openclaw.security.approval import Rules
 from openclaw.security.approval_rules import rules_of
 from openclaw.security.audit import AuditLog
-from openclaw.security.grants import GrantStore
+from openclaw.security.grants import Grants, GrantStore
 from openclaw.security.own_places import OwnPlaces
 from openclaw.security.policy import Decision, Named, Policy, PolicyLayer, layer_of
 from openclaw.telemetry.switch import is_wanted
@@ -401,7 +401,7 @@ class Engine:
         return structs.replace(conversation, asker=self.questions.asker(conversation))
 
     @cached_property
-    def grants(self) -> GrantStore:
+    def grants(self) -> Grants:
         """What a person allowed for good."""
         return GrantStore(self.paths.approvals_file)
 

@@ -250,7 +250,7 @@ def test_the_doctor_says_what_is_asked_about_and_what_of_it_is_of_no_use(tmp_pat
     }
     with home(tmp_path, config) as place:
         old = (date.today() - timedelta(days=200)).isoformat()
-        GrantStore(place.state / "py" / "approvals.json").add(Grant("g_1", "save", "server", created=old))
+        asyncio.run(GrantStore(place.state / "py" / "approvals.json").add(Grant("g_1", "save", "server", created=old)))
         run = place.run("doctor", "--json")
     said = [
         (check["what"], check["state"], check["message"])

@@ -131,7 +131,7 @@ class SessionGiven:
             return False
         if option == ALWAYS:
             try:
-                await asyncio.to_thread(engine.grants.add, grant_of(spec, mark, created=iso_time(time.time())))
+                await engine.grants.add(grant_of(spec, mark, created=iso_time(time.time())))
             except OpenClawError as error:
                 tell(f"This is allowed once: {error}")
         return True

@@ -29,7 +29,7 @@ from openclaw.grant import Grant
 from openclaw.log import iso_time, one_line, short_hash
 from openclaw.security.approval import Case, Rules, Verdict, confirmed_to_read, decide, fallen_back
 from openclaw.security.foreign import foreign_values, takes_long, written_hosts
-from openclaw.security.grants import GrantStore
+from openclaw.security.grants import Grants
 from openclaw.security.offers import granted, offers
 from openclaw.security.own_places import OwnPlaces
 from openclaw.security.patterns import Paths, Pattern, parse
@@ -118,7 +118,7 @@ class Approver:
         self,
         *,
         rules: Callable[[str], Rules],
-        grants: GrantStore,
+        grants: Grants,
         audit: Callable[[], Audit],
         events: EventHub,
         home: str = "",
@@ -352,8 +352,7 @@ class Approver:
         if not lasting:
             return
         try:
-            # The file may be in another process' hands.
-            await asyncio.to_thread(self._grants.add, *lasting)
+            await self._grants.add(*lasting)
         except StoreError as error:
             # They said yes to this call all the same.
             _log.warning("A grant is not kept: %s", error)

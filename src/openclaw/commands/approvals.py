@@ -4,7 +4,6 @@
 others. The questions that wait are questions.py's.
 """
 
-import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -44,7 +43,7 @@ class KnownServer(msgspec.Struct, frozen=True):
 
 async def grants(context: Context, parsed: Parsed) -> int:
     async with context.open_engine() as engine:
-        kept = engine.grants.kept()
+        kept = await engine.grants.kept()
         servers = await known_servers(engine) if kept else {}
     if parsed.flag("json"):
         context.console.data([grant_json(one, servers) for one in kept])
@@ -145,8 +144,7 @@ def _allows(kept: KeptGrant) -> str:
 async def revoke(context: Context, parsed: Parsed) -> int:
     name = parsed.text("id")
     async with context.open_engine() as engine:
-        # The file may be in another process' hands.
-        if not await asyncio.to_thread(engine.grants.revoke, name):
+        if not await engine.grants.revoke(name):
             raise UsageError(f"There is no grant {one_line(name, _SHOWN)!r}.", hint="openclaw approvals grants")
     context.console.line(f"{name} is revoked: the next such call is asked about again.")
     return 0

@@ -1,6 +1,5 @@
 """What is asked about before a call, for `openclaw doctor`: the rules of each agent, and what of them and of grants is of no use."""
 
-import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,7 +10,7 @@ from openclaw.config.agents import AgentSpec, agent, agent_ids
 from openclaw.config.dotted import format_path
 from openclaw.errors import OpenClawError, StoreError
 from openclaw.security.approval import Rules
-from openclaw.security.grants import UNUSED_DAYS
+from openclaw.security.grants import UNUSED_DAYS, unused
 from openclaw.tool import Tool
 
 
@@ -32,11 +31,11 @@ async def approval_checks(app: App, *, knows_tools: bool) -> list[Check]:
     # The same pattern may stand in the rules of every agent.
     found = list(dict.fromkeys(found))
     try:
-        await asyncio.to_thread(app.engine.grants.check)
+        await app.engine.grants.check()
     except StoreError as error:
         return [*found, Check(what, "failed", f"no grants are in force: {error.message}", error.hint)]
-    if unused := await asyncio.to_thread(app.engine.grants.unused):
-        count = f"{len(unused)} grant{'' if len(unused) == 1 else 's'}"
+    if long_unused := unused(await app.engine.grants.kept()):
+        count = f"{len(long_unused)} grant{'' if len(long_unused) == 1 else 's'}"
         sentence = f"{count} nobody has needed for {UNUSED_DAYS} days"
         found.append(Check(what, "warning", sentence, "Look: openclaw approvals grants"))
     if ours := [format_path(path) for path in _approval_paths(app.config.raw)]:

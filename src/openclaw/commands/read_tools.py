@@ -4,7 +4,6 @@ A server's own word counts for nothing by itself. Here a person may take it, for
 bound to the server and to the tool's definition, and ends with either.
 """
 
-import asyncio
 import time
 
 from openclaw.commands.console import Console
@@ -76,7 +75,7 @@ async def ask_about_reading(console: Console, engine: Engine, spec: ServerSpec, 
     owner, now = agent if spec.owner else "", iso_time(time.time())
     grants = [read_grant(tool, facts, agent=owner, by="terminal", created=now) for tool, facts in taken]
     if grants:
-        await asyncio.to_thread(engine.grants.add, *grants)
+        await engine.grants.add(*grants)
         ways = "See them: openclaw approvals grants. End one: openclaw approvals revoke ID"
         console.note(f"{len(grants)} of them run without a question. {ways}")
     return True

@@ -5,7 +5,6 @@ A question is shown whole, to whoever has the gateway's token, and answered by i
 which answer counts. Whoever wants to be counted among those who can be asked watches `/v1/events?answers=…`.
 """
 
-import asyncio
 from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Literal
 
@@ -130,14 +129,13 @@ class QuestionRoutes:
         return json_response(one) if one is not None else _no_grant()
 
     async def _kept(self) -> list[dict[str, Any]]:
-        kept = self._grants.kept()
+        kept = await self._grants.kept()
         servers = await known_servers(self._engine) if kept else {}
         return [grant_json(one, servers) for one in kept]
 
     async def revoke(self, request: web.Request) -> web.Response:
         """Takes back; over HTTP nothing is granted but by the answer to a question."""
-        # The file may be in another process' hands.
-        is_gone = await asyncio.to_thread(self._grants.revoke, request.match_info["id"])
+        is_gone = await self._grants.revoke(request.match_info["id"])
         return json_response({"revoked": True}) if is_gone else _no_grant()
 
     def _find(self, request: web.Request) -> OpenQuestion:

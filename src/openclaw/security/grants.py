@@ -1,9 +1,11 @@
-"""Grants that outlive a conversation: one private JSON file, replaced whole under a lock, seen by every process.
+"""Grants that outlive a conversation: the contract, and one private JSON file, replaced whole under a lock, seen by every process.
 
-Owns the file, its bound and when a grant was last used. A file that cannot be read grants nothing and is never overwritten: what a person
-allowed is not lost to a slip. Without a file everything is kept in the process alone. Which calls a grant covers is security/approval.py's.
+Owns the file, its bound and when a grant was last used; those of several gateways are in `fleet/grants.py`. A file that cannot be read
+grants nothing and is never overwritten: what a person allowed is not lost to a slip. Without a file everything is kept in the process
+alone. Which calls a grant covers is security/approval.py's.
 """
 
+import asyncio
 import logging
 import math
 import os
@@ -12,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import date, timedelta
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
@@ -49,8 +52,42 @@ _Stamp = tuple[int, int, int] | None
 _NEVER: _Stamp = (-1, -1, -1)
 
 
+class Grants(Protocol):
+    """What a person allowed for good. Asked at every call: what is not awaited costs next to nothing, and knows the changes of others a
+    moment late. `add`, `revoke` and `used` raise StoreError when nothing can be kept."""
+
+    @property
+    def revision(self) -> int:
+        """Changes whenever the grants do."""
+        ...
+
+    def all(self) -> tuple[Grant, ...]: ...
+
+    def has(self, ids: Iterable[str]) -> bool:
+        """Whether all of these are still there."""
+        ...
+
+    def used(self, ids: Iterable[str]) -> None:
+        """Note that these were used today, sooner or later. A call is on its way and waits for nobody."""
+        ...
+
+    async def check(self) -> None:
+        """Raises StoreError when they cannot be read: then no grant is in force."""
+        ...
+
+    async def kept(self) -> tuple[KeptGrant, ...]:
+        """The same, with when each was last used."""
+        ...
+
+    async def add(self, *grants: Grant) -> None: ...
+
+    async def revoke(self, grant_id: str) -> bool:
+        """Whether there was one of that id."""
+        ...
+
+
 class GrantStore:
-    """Blocking, but small. `add`, `revoke` and `used` raise StoreError when the file cannot be written."""
+    """Those of one machine, in a file; without one in the process alone."""
 
     def __init__(self, file: Path | None = None, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._file = file
@@ -63,7 +100,7 @@ class GrantStore:
 
     @property
     def revision(self) -> int:
-        """Changes whenever the grants do; within a tenth of a second when another process changed them."""
+        """Within a tenth of a second when another process changed them."""
         now = self._clock()
         if now >= self._look_at:
             self._look_at = now + LOOK_EVERY
@@ -74,33 +111,29 @@ class GrantStore:
         self._look()
         return self._grants
 
-    def check(self) -> None:
-        """Raises StoreError when the file cannot be read, or is not understood: then no grant is in force."""
+    async def check(self) -> None:
         if self._file is not None:
-            _read(self._file)
+            await asyncio.to_thread(_read, self._file)
 
     def has(self, ids: Iterable[str]) -> bool:
-        """Whether all of these are still there."""
         return set(ids) <= {one.id for one in self.all()}
 
-    def kept(self) -> tuple[KeptGrant, ...]:
-        """The same, with when each was last used."""
+    async def kept(self) -> tuple[KeptGrant, ...]:
         self._look()
         return self._kept
 
-    def add(self, *grants: Grant) -> None:
-        with self._writing() as kept:
-            known = {_meaning(one.grant) for one in kept}
-            fresh = [KeptGrant(one) for one in grants if _meaning(one) not in known]
-            if len(kept) + len(fresh) > MOST_GRANTS:
-                raise StoreError(
-                    f"There are {len(kept):,} grants, and {MOST_GRANTS:,} is all there may be.",
-                    hint="Revoke some: openclaw approvals grants, openclaw approvals revoke ID.",
-                )
-            kept += fresh
+    async def add(self, *grants: Grant) -> None:
+        # The file may be in another process' hands.
+        await asyncio.to_thread(self._add, grants)
 
-    def revoke(self, grant_id: str) -> bool:
-        """Whether there was one of that id."""
+    def _add(self, grants: Iterable[Grant]) -> None:
+        with self._writing() as kept:
+            kept += [KeptGrant(one) for one in fresh_of((one.grant for one in kept), grants)]
+
+    async def revoke(self, grant_id: str) -> bool:
+        return await asyncio.to_thread(self._revoke, grant_id)
+
+    def _revoke(self, grant_id: str) -> bool:
         with self._writing() as kept:
             left = [one for one in kept if one.grant.id != grant_id]
             was_there = len(left) < len(kept)
@@ -108,17 +141,12 @@ class GrantStore:
         return was_there
 
     def used(self, ids: Iterable[str]) -> None:
-        """Note that these were used today: when another process has the file, the next time. A call is on its way and waits for nobody."""
+        """When another process has the file, the next time."""
         wanted, today = set(ids), date.today().isoformat()
         if not any(one.grant.id in wanted and one.last_used != today for one in self._kept):
             return
         with self._writing(waits=False) as kept:
             kept[:] = [msgspec.structs.replace(one, last_used=today) if one.grant.id in wanted else one for one in kept]
-
-    def unused(self) -> tuple[KeptGrant, ...]:
-        """Those that nobody has needed for a long time. They are told of, never dropped."""
-        before = (date.today() - timedelta(days=UNUSED_DAYS)).isoformat()
-        return tuple(one for one in self.kept() if (one.last_used or one.grant.created or before)[:10] < before)
 
     @contextmanager
     def _writing(self, *, waits: bool = True) -> Iterator[list[KeptGrant]]:
@@ -163,6 +191,25 @@ class GrantStore:
         if grants != self._grants:
             self._grants = grants
             self._revision += 1
+
+
+def unused(kept: Iterable[KeptGrant]) -> tuple[KeptGrant, ...]:
+    """Those that nobody has needed for a long time. They are told of, never dropped."""
+    before = (date.today() - timedelta(days=UNUSED_DAYS)).isoformat()
+    return tuple(one for one in kept if (one.last_used or one.grant.created or before)[:10] < before)
+
+
+def fresh_of(there: Iterable[Grant], grants: Iterable[Grant]) -> list[Grant]:
+    """Those of `grants` that allow what none of those that are there does. Raises StoreError when that would be too many."""
+    kept = [_meaning(one) for one in there]
+    known = set(kept)
+    fresh = [one for one in grants if _meaning(one) not in known]
+    if len(kept) + len(fresh) > MOST_GRANTS:
+        raise StoreError(
+            f"There are {len(kept):,} grants, and {MOST_GRANTS:,} is all there may be.",
+            hint="Revoke some: openclaw approvals grants, openclaw approvals revoke ID.",
+        )
+    return fresh
 
 
 def _meaning(grant: Grant) -> bytes:

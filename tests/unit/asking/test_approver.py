@@ -3,6 +3,7 @@
 import asyncio
 import shlex
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -231,7 +232,7 @@ async def test_a_yes_for_good_holds_everywhere_until_it_is_revoked(desk: Desk) -
         "main",
         "terminal",
     )
-    desk.grants.revoke(grant.id)
+    await desk.grants.revoke(grant.id)
     await desk.call(tool, here(person))
     assert len(person.asked) == 2
 
@@ -258,7 +259,7 @@ async def test_what_a_grant_let_run_is_looked_up_again_when_another_process_revo
 
     elsewhere = GrantStore(tmp_path / "approvals.json")
     (grant,) = elsewhere.all()
-    assert elsewhere.revoke(grant.id)
+    assert await elsewhere.revoke(grant.id)
     now += LOOK_EVERY
     assert "declined" in await desk.call(tool, here(person))
 
@@ -266,8 +267,10 @@ async def test_what_a_grant_let_run_is_looked_up_again_when_another_process_revo
 async def test_a_grant_that_is_revoked_while_it_lets_a_call_run_lets_no_other_run(tmp_path: Path) -> None:
     class Revoked(GrantStore):
         def used(self, ids: Iterable[str]) -> None:
-            for one in ids:
-                GrantStore(tmp_path / "approvals.json").revoke(one)
+            # As another process does it.
+            with ThreadPoolExecutor(1) as other:
+                for one in ids:
+                    other.submit(asyncio.run, GrantStore(tmp_path / "approvals.json").revoke(one)).result()
             super().used(ids)
 
     desk = Desk(grants=Revoked(tmp_path / "approvals.json"))
@@ -506,7 +509,7 @@ async def test_a_yes_for_good_that_cannot_be_kept_is_a_yes_for_once(tmp_path: Pa
 
 
 async def test_a_person_who_confirmed_that_a_tool_only_reads_is_not_asked(desk: Desk) -> None:
-    desk.grants.add(Grant("g_1", "add", "notes:1", "digest one", as_read=True))
+    await desk.grants.add(Grant("g_1", "add", "notes:1", "digest one", as_read=True))
     person = Person(NO)
     for _ in range(2):
         assert await desk.call(desk.tool(), here(person), text="milk") == "done"
@@ -526,7 +529,7 @@ async def test_what_may_change_our_config_or_state_is_asked_about_whatever_was_g
     assert person.asked[0].approval is not None
     assert person.asked[0].approval.reasons == ("Asked because it may change OpenClaw's own config or state.",)
 
-    desk.grants.add(Grant("g_1", "add", "notes:1", "digest one", even_after_untrusted=True))
+    await desk.grants.add(Grant("g_1", "add", "notes:1", "digest one", even_after_untrusted=True))
     said = await desk.call(tool, here(allow=("*",)), path=file)
     assert "nobody could be asked" in said
     assert await desk.call(tool, here(says_yes=True), path=file) == "done"

@@ -66,7 +66,7 @@ async def called(facts: Facts) -> tuple[int, int]:
     tool = tool_for(facts, run)
     given = grants_for(facts, tool)
     lasting = GrantStore()
-    lasting.add(*(one for one in given if one.scope == "always"))
+    await lasting.add(*(one for one in given if one.scope == "always"))
     rules, own = rules_for(facts), OwnPlaces(STATE)
     approver = Approver(rules=lambda agent: rules, grants=lasting, audit=Silent, events=EventHub(), own=lambda: own)
     invoke = Invoke(

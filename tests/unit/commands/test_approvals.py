@@ -54,7 +54,7 @@ async def test_a_grant_that_a_changed_tool_ended_is_marked_with_the_reason(tmp_p
     async with Engine(home.config(), paths=home.paths, env=home.environ) as engine:
         for one in (await engine.manager()).tools("main"):
             assert one.facts is not None
-            store.add(read_grant(one, one.facts(), agent="", by="terminal", created="2026-01-01"))
+            await store.add(read_grant(one, one.facts(), agent="", by="terminal", created="2026-01-01"))
     first, second = store.all()
 
     async def shown() -> dict[str, str | None]:

@@ -10,7 +10,7 @@ import pytest
 from openclaw.errors import StoreError
 from openclaw.grant import Grant
 from openclaw.lock import release, try_acquire
-from openclaw.security.grants import MOST_GRANTS, GrantStore
+from openclaw.security.grants import MOST_GRANTS, GrantStore, unused
 
 
 def grant(number: int = 1, created: str = "") -> Grant:
@@ -22,95 +22,104 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "py" / "approvals.json"
 
 
-def test_a_grant_is_there_for_every_process_and_after_a_restart(file: Path) -> None:
+def damage(file: Path) -> None:
+    file.write_text("{not json")
+
+
+def is_damaged(file: Path) -> bool:
+    return file.read_text() == "{not json"
+
+
+async def test_a_grant_is_there_for_every_process_and_after_a_restart(file: Path) -> None:
     one, other = GrantStore(file), GrantStore(file)
     assert other.all() == ()
     before = other.revision
-    one.add(grant())
+    await one.add(grant())
     assert other.all() == one.all() == GrantStore(file).all() == (grant(),)
     assert other.revision != before
-    assert other.revoke("g_1")
-    assert not other.revoke("g_1")
+    assert await other.revoke("g_1")
+    assert not await other.revoke("g_1")
     assert one.all() == ()
 
 
-def test_what_two_add_is_all_kept(file: Path) -> None:
+async def test_what_two_add_is_all_kept(file: Path) -> None:
     one, other = GrantStore(file), GrantStore(file)
-    one.add(grant(1))
-    other.add(grant(2))
-    one.add(grant(3))
+    await one.add(grant(1))
+    await other.add(grant(2))
+    await one.add(grant(3))
     assert other.all() == (grant(1), grant(2), grant(3))
 
 
-def test_the_file_is_its_owner_s_alone(file: Path) -> None:
-    GrantStore(file).add(grant())
-    assert file.stat().st_mode & 0o777 == 0o600
-    assert file.parent.stat().st_mode & 0o777 == 0o700
+async def test_the_file_is_its_owner_s_alone(file: Path) -> None:
+    await GrantStore(file).add(grant())
+    assert [os.stat(path).st_mode & 0o777 for path in (file, file.parent)] == [0o600, 0o700]
 
 
-def test_the_same_permission_twice_is_one(file: Path) -> None:
+async def test_the_same_permission_twice_is_one(file: Path) -> None:
     store = GrantStore(file)
-    store.add(grant(1))
-    store.add(msgspec.structs.replace(grant(1), id="g_9", created="2026-01-01"))
+    await store.add(grant(1))
+    await store.add(msgspec.structs.replace(grant(1), id="g_9", created="2026-01-01"))
     assert store.all() == (grant(1),)
 
 
-def test_there_is_a_bound(file: Path) -> None:
+async def test_there_is_a_bound(file: Path) -> None:
     store = GrantStore(file)
-    store.add(*(grant(number) for number in range(MOST_GRANTS)))
+    await store.add(*(grant(number) for number in range(MOST_GRANTS)))
     with pytest.raises(StoreError, match=r"2,000"):
-        store.add(grant(MOST_GRANTS))
+        await store.add(grant(MOST_GRANTS))
     assert len(store.all()) == MOST_GRANTS
 
 
-def test_a_damaged_file_grants_nothing_and_is_left_as_it_is(file: Path) -> None:
-    GrantStore(file).add(grant())
-    file.write_text("{not json")
+async def test_a_damaged_file_grants_nothing_and_is_left_as_it_is(file: Path) -> None:
+    await GrantStore(file).add(grant())
+    damage(file)
     store = GrantStore(file)
     assert store.all() == ()
     with pytest.raises(StoreError, match="damaged"):
-        store.add(grant(2))
-    assert file.read_text() == "{not json"
+        await store.add(grant(2))
+    assert is_damaged(file)
 
 
-def test_using_a_grant_is_noted_once_a_day_and_changes_nothing_else(file: Path) -> None:
+async def test_using_a_grant_is_noted_once_a_day_and_changes_nothing_else(file: Path) -> None:
     store = GrantStore(file)
-    store.add(grant(1), grant(2))
+    await store.add(grant(1), grant(2))
     revision = store.revision
     store.used(["g_1"])
     inode = os.stat(file).st_ino
     store.used(["g_1"])
     assert os.stat(file).st_ino == inode
-    assert [one.last_used for one in store.kept()] == [date.today().isoformat(), ""]
+    assert [one.last_used for one in await store.kept()] == [date.today().isoformat(), ""]
     assert store.revision == revision
 
 
-def test_noting_a_use_waits_for_nobody_who_has_the_file(file: Path) -> None:
+async def test_noting_a_use_waits_for_nobody_who_has_the_file(file: Path) -> None:
     store = GrantStore(file)
-    store.add(grant())
+    await store.add(grant())
     handle = try_acquire(file.with_suffix(".lock"))
     assert handle is not None
     try:
         store.used(["g_1"])
-        assert [one.last_used for one in store.kept()] == [""]
+        assert [one.last_used for one in await store.kept()] == [""]
     finally:
         release(handle)
     store.used(["g_1"])
-    assert [one.last_used for one in store.kept()] == [date.today().isoformat()]
+    assert [one.last_used for one in await store.kept()] == [date.today().isoformat()]
 
 
-def test_grants_that_nobody_has_needed_for_long_are_told_of_and_stay(file: Path) -> None:
+async def test_grants_that_nobody_has_needed_for_long_are_told_of_and_stay(file: Path) -> None:
     store = GrantStore(file)
     old = (date.today() - timedelta(days=100)).isoformat()
-    store.add(grant(1, created=f"{old}T10:00:00Z"), grant(2, created=date.today().isoformat()), grant(3, created=old))
+    await store.add(
+        grant(1, created=f"{old}T10:00:00Z"), grant(2, created=date.today().isoformat()), grant(3, created=old)
+    )
     store.used(["g_3"])
-    assert [one.grant.id for one in store.unused()] == ["g_1"]
+    assert [one.grant.id for one in unused(await store.kept())] == ["g_1"]
     assert len(store.all()) == 3
 
 
-def test_without_a_file_grants_are_kept_in_the_process() -> None:
+async def test_without_a_file_grants_are_kept_in_the_process() -> None:
     store = GrantStore()
-    store.add(grant())
+    await store.add(grant())
     assert store.all() == (grant(),)
-    assert store.revoke("g_1")
+    assert await store.revoke("g_1")
     assert store.all() == ()
