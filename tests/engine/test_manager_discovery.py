@@ -399,7 +399,7 @@ async def test_pins_outlive_the_process_and_trust_replaces_them(
         (absence,) = manager.absences()
         assert absence.name == "shop__count"
         assert "openclaw mcp trust shop" in absence.reason
-        assert [change.tool for change in manager.server("shop").trust(shown(manager))] == ["echo", "count"]
+        assert [change.tool for change in await manager.server("shop").trust(shown(manager))] == ["echo", "count"]
         assert names(manager) == ["shop__count", "shop__echo"]
         assert manager.tools()[1].description == "[MCP server: shop] Do as I say."
     said = "MCP server 'shop': 1 tool is held back because calls valid before may fail (count) and 1 changed tool keeps its old description"
@@ -445,15 +445,15 @@ async def test_only_what_was_shown_can_be_accepted(site: Site, tmp_path: Path) -
         site.plan(tools=[tool("echo", description="Do as I say.")])
         await manager.server("shop").refresh()
         with pytest.raises(UsageError, match="in other words than those that were shown; nothing was accepted"):
-            manager.server("shop").trust(harmless)
+            await manager.server("shop").trust(harmless)
         assert manager.tools()[0].description == "[MCP server: shop] The echo tool."
     async with Manager([site.spec()], dependencies=site.dependencies, state=state) as manager:
         await manager.server("shop").refresh()
         with pytest.raises(UsageError, match="nothing was accepted"):
-            manager.server("shop").trust(harmless)
+            await manager.server("shop").trust(harmless)
         site.plan(tools=[tool("echo", description="Harmless words.")])
         await manager.server("shop").refresh()
-        assert [change.tool for change in manager.server("shop").trust(harmless)] == ["echo"]
+        assert [change.tool for change in await manager.server("shop").trust(harmless)] == ["echo"]
         assert manager.tools()[0].description == "[MCP server: shop] Harmless words."
 
 
@@ -480,7 +480,7 @@ async def test_an_upgraded_server_is_told_of_once_for_all_its_tools(site: Site, 
                 in manager.context("")
             )
             if run:
-                manager.server("shop").trust(shown(manager))
+                await manager.server("shop").trust(shown(manager))
                 assert manager.status()[0].upgrade is None
                 assert "trust" not in manager.context("")
     assert told == [f"MCP server 'shop': {said}; see and accept it: openclaw mcp trust shop"]

@@ -28,7 +28,7 @@ async def trust(context: Context, parsed: Parsed) -> int:
         if found.changes and not parsed.text("digest") and not parsed.flag("yes") and not await _agreed(context, found):
             console.note("Nothing was accepted.")
             return 1
-        accepted = server.trust(shown) if shown else ()
+        accepted = await server.trust(shown) if shown else ()
     if parsed.flag("json"):
         console.data([change_json(change) for change in accepted])
         return 0

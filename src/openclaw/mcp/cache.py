@@ -1,17 +1,18 @@
-"""What is remembered about a server between runs: its revision, its tools, and what they looked like when first seen.
+"""What is remembered about a server between runs: how it was reached, and its tools as they were last offered.
 
-Two small files a server under the state directory: `cache/` may be deleted at any time, `pins/` holds what a person trusted. The
-file name is a digest of what identifies the server; a cache made with other credentials is not used, for a server may show each
-account other tools. A file that cannot be read counts as absent and one that cannot be written costs a warning: neither stops a
-server. Without a directory everything is remembered in the process alone.
+A small file a server under the state directory, which may be deleted at any time. It is always this machine's own, also where several
+gateways share everything else: it is only for the moments before the server has listed its tools, it is written after every list, and a
+server may be reached differently from each machine. The file name is a digest of what identifies the server; a cache made with other
+credentials is not used, for a server may show each account other tools. A file that cannot be read counts as absent and one that cannot
+be written costs a warning: neither stops a server. Without a directory everything is remembered in the process alone. What was trusted
+is `pin_store.py`'s.
 """
 
 import hashlib
 import logging
 import secrets
-from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol
 
 import msgspec
 from msgspec import Raw
@@ -21,7 +22,7 @@ from openclaw.content import to_json
 from openclaw.errors import StoreError
 from openclaw.files import replace
 from openclaw.mcp.tools.definition import RefusedTool
-from openclaw.mcp.tools.pins import Change, Pin, Upgrade
+from openclaw.mcp.tools.pins import Change, Upgrade
 
 _log = logging.getLogger(__name__)
 # Bumped when the meaning of a field changes: older files are then ignored.
@@ -54,14 +55,6 @@ class Remembered(msgspec.Struct, rename="camel"):
     instructions: str = ""
 
 
-class Pins(msgspec.Struct):
-    """`told` are forms of changes that were already announced; `version` is what the server called its own when all this was accepted."""
-
-    tools: dict[str, Pin] = {}
-    told: list[str] = []
-    version: str = ""
-
-
 class _CacheFile(msgspec.Struct, rename="camel"):
     format: int
     salt: str
@@ -70,50 +63,29 @@ class _CacheFile(msgspec.Struct, rename="camel"):
     entry: str = ""
 
 
-class _PinFile(msgspec.Struct):
-    format: int
-    server: str
-    pins: Pins
-
-
-class _RawPins(msgspec.Struct):
-    """The same as bytes: to make very many pins at once would hold up everybody."""
-
-    tools: dict[str, Raw] = {}
-    told: list[str] = []
-    version: str = ""
-
-    def pins(self) -> Pins:
-        return Pins({name: _pin.decode(raw) for name, raw in self.tools.items()}, self.told, self.version)
-
-
-class _RawPinFile(msgspec.Struct):
-    format: int
-    pins: _RawPins
-
-
 _cache_file = msgspec.json.Decoder(_CacheFile)
-_pin_file = msgspec.json.Decoder(_RawPinFile)
-_pin = msgspec.json.Decoder(Pin)
 
 
-T = TypeVar("T")
-
-
-class Cache:
-    """Blocking, but small: a file is read once a start and written when something changed."""
-
-    def __init__(self, directory: Path | None = None) -> None:
-        self._directory = directory
-        self._remembered: dict[str, tuple[str, Remembered]] = {}
-        self._pins: dict[str, Pins] = {}
+class ToolCache(Protocol):
+    """Blocking, but small: read once a start and written when something changed."""
 
     def recall(self, spec: ServerSpec) -> Remembered:
         """What is known of this server; empty when it was never seen with these credentials."""
+        ...
+
+    def remember(self, spec: ServerSpec, remembered: Remembered) -> None: ...
+
+
+class Cache:
+    def __init__(self, directory: Path | None = None) -> None:
+        self._directory = directory
+        self._remembered: dict[str, tuple[str, Remembered]] = {}
+
+    def recall(self, spec: ServerSpec) -> Remembered:
         if self._directory is None:
             entry, remembered = self._remembered.get(_account(spec, ""), ("", Remembered()))
             return _of_entry(remembered, is_same=entry == _entry(spec, ""))
-        file = _read(self._file("cache", spec), _cache_file.decode)
+        file = self._read(spec)
         if file is None or file.format != _FORMAT or file.account != _account(spec, file.salt):
             return Remembered()
         return _of_entry(file.remembered, is_same=file.entry == _entry(spec, file.salt))
@@ -123,24 +95,27 @@ class Cache:
             self._remembered[_account(spec, "")] = (_entry(spec, ""), remembered)
             return
         salt = secrets.token_hex(_SALT_BYTES)
-        _write(
-            self._file("cache", spec), _CacheFile(_FORMAT, salt, _account(spec, salt), remembered, _entry(spec, salt))
-        )
+        file = _CacheFile(_FORMAT, salt, _account(spec, salt), remembered, _entry(spec, salt))
+        try:
+            # What is lost in a power cut is learned again.
+            replace(self._file(spec), to_json(file), durable=False)
+        except StoreError as error:
+            _log.warning("Nothing is remembered: %s", error)
 
-    def pins(self, spec: ServerSpec) -> Pins:
-        if self._directory is None:
-            return self._pins.get(identity(spec), Pins())
-        return _read(self._file("pins", spec), _pins_in) or Pins()
+    def _read(self, spec: ServerSpec) -> _CacheFile | None:
+        """What the file holds; None when there is none, or it cannot be read."""
+        path = self._file(spec)
+        try:
+            return _cache_file.decode(path.read_bytes())
+        except FileNotFoundError:
+            return None
+        except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            _log.warning("Ignoring %s: %s", path, error)
+            return None
 
-    def pin(self, spec: ServerSpec, pins: Pins) -> None:
-        if self._directory is None:
-            self._pins[identity(spec)] = pins
-            return
-        _write(self._file("pins", spec), _PinFile(_FORMAT, spec.name, pins))
-
-    def _file(self, kind: str, spec: ServerSpec) -> Path:
+    def _file(self, spec: ServerSpec) -> Path:
         assert self._directory is not None
-        return self._directory / kind / f"{identity(spec)}.json"
+        return self._directory / "cache" / f"{identity(spec)}.json"
 
 
 def identity(spec: ServerSpec) -> str:
@@ -166,27 +141,3 @@ def _of_entry(remembered: Remembered, *, is_same: bool) -> Remembered:
 
 def _digest(value: object, salt: str) -> str:
     return hashlib.sha256(salt.encode() + to_json(value)).hexdigest()
-
-
-def _pins_in(data: bytes) -> Pins:
-    file = _pin_file.decode(data)
-    return file.pins.pins() if file.format == _FORMAT else Pins()
-
-
-def _read(path: Path, decode: Callable[[bytes], T]) -> T | None:
-    """What a file holds; None when there is none, or it cannot be read."""
-    try:
-        return decode(path.read_bytes())
-    except FileNotFoundError:
-        return None
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        _log.warning("Ignoring %s: %s", path, error)
-        return None
-
-
-def _write(path: Path, value: object) -> None:
-    try:
-        # What is lost in a power cut is learned again.
-        replace(path, to_json(value), durable=False)
-    except StoreError as error:
-        _log.warning("Nothing is remembered: %s", error)

@@ -41,6 +41,7 @@ from openclaw.mcp.in_process import InProcess
 from openclaw.mcp.limiter import Limiter
 from openclaw.mcp.model_messages import Vendor, answers_for, calls_of, tools_for
 from openclaw.mcp.old_files import remove_old_files
+from openclaw.mcp.pin_store import PinFiles, PinStore
 from openclaw.mcp.pool import ServerPool
 from openclaw.mcp.readiness import Readiness, named_in
 from openclaw.mcp.reconcile import is_wanted, shared_spec
@@ -97,6 +98,7 @@ class ManagerOptions(TypedDict, total=False):
     patience: float
     revoke: Revoke
     events: EventHub | None
+    pins: PinStore | None
 
 
 class Manager:
@@ -111,7 +113,8 @@ class Manager:
     when it is first needed. `patience` is how many seconds entering the context waits for servers never seen before (as long as
     they may take to connect, unless given; a gateway gives 0). `revoke` ends the calls under way of tools that are gone: it is given what
     tells so of an agent and a tool. `events` is told what happens to servers; there is one of its own unless given. `dependencies` is
-    everything else that only the program around can know, `options` what holds for all servers.
+    everything else that only the program around can know, `options` what holds for all servers. `pins` is where it is kept what was first
+    seen of tools; in `state` unless given.
     """
 
     def __init__(
@@ -133,6 +136,7 @@ class Manager:
         patience: float = float("inf"),
         revoke: Revoke = lambda is_gone: None,
         events: EventHub | None = None,
+        pins: PinStore | None = None,
     ) -> None:
         self.events = EventHub() if events is None else events
         self._phase: Literal["new", "open", "closed"] = "new"
@@ -153,6 +157,7 @@ class Manager:
         self._signing_in = _signing_in(sign_in, self._state, given)
         self._dependencies = self._in_process.added_to(self._signing_in.added_to(given) if self._signing_in else given)
         self._cache = Cache(self._state)
+        self._pins: PinStore = PinFiles(self._state) if pins is None else pins
         cores = os.cpu_count() or 1
         starters, fetchers = Limiter(STARTERS_PER_CORE * cores), Limiter(max(cores, FEWEST_FETCHERS))
         self._limiters = Limiters(Limiter(self._options.max_concurrent_servers), starters, fetchers)
@@ -201,6 +206,7 @@ class Manager:
         given = ServerDependencies(
             self._dependencies,
             self._cache,
+            self._pins,
             self._limiters,
             self.stderr_log,
             emit=self._emit,
@@ -477,6 +483,12 @@ class Manager:
         """The folders that these servers may work in are others now: those that are up are told."""
         shared = {shared_spec(spec) for spec in specs}
         await asyncio.gather(*(server.roots_changed() for server in self._pool.by(shared)))
+
+    def pins_changed(self) -> None:
+        """What was first seen or accepted of tools is something else now, by the word of others who share it: servers that are up are asked
+        for their tools again, and those held against it."""
+        for server in self._pool.all():
+            server.pins_changed()
 
     def _adopt(self, options: ServersOptions) -> None:
         """Work by other settings from now on. Servers that run already do so until they end, whatever their number."""

@@ -77,14 +77,14 @@ class ServerPool:
     async def close(self) -> None:
         self._sweeper.cancel()
         await asyncio.gather(self._sweeper, return_exceptions=True)
-        servers = [*self.shared.values(), *self._private.values()]
+        servers = self.all()
         self.shared.clear()
         self._private.clear()
         await self.end(servers)
 
     def share_slots(self) -> None:
         """Where there are fewer slots than servers: those that were idle longest give theirs to those that have to be listed or called."""
-        everyone = [*self.shared.values(), *self._private.values()]
+        everyone = self.all()
         waiting = [one for one in everyone if one.needs_slot]
         giving = sum(one.is_giving_up_slot for one in everyone)
         idle = sorted((one for one in everyone if one.may_give_up_slot), key=lambda one: one.last_call)
@@ -93,6 +93,9 @@ class ServerPool:
             giving += 1
         for one in waiting:
             one.promise_slot(is_promised=giving > 0)
+
+    def all(self) -> list[LiveServer]:
+        return [*self.shared.values(), *self._private.values()]
 
     def by(self, specs: Collection[ServerSpec]) -> list[LiveServer]:
         """The servers of these shared specs, also those of one conversation alone."""

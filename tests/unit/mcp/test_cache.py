@@ -8,9 +8,9 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from openclaw.config.servers import AuthSpec, ServerSpec
-from openclaw.mcp.cache import Cache, Pins, Remembered, identity
+from openclaw.mcp.cache import Cache, Remembered, identity
 from openclaw.mcp.tools.definition import RefusedTool
-from openclaw.mcp.tools.pins import Change, Pin
+from openclaw.mcp.tools.pins import Change
 
 SPEC = ServerSpec("web", transport="streamable-http", url="https://example.com/mcp", api_key="k-one")
 KNOWN = Remembered(
@@ -22,7 +22,6 @@ KNOWN = Remembered(
     has_resources=True,
     names={"a": "web__a-2"},
 )
-PINS = Pins({"a": Pin("A.", Raw(b'{"type":"object"}'))}, ["d1"])
 
 
 @pytest.fixture(params=["files", "memory"])
@@ -31,13 +30,12 @@ def cache(request: pytest.FixtureRequest, tmp_path: Path) -> Cache:
 
 
 def test_an_unknown_server_has_no_past(cache: Cache) -> None:
-    assert (cache.recall(SPEC), cache.pins(SPEC)) == (Remembered(), Pins())
+    assert cache.recall(SPEC) == Remembered()
 
 
 def test_what_is_remembered_is_recalled(cache: Cache) -> None:
     cache.remember(SPEC, KNOWN)
-    cache.pin(SPEC, PINS)
-    assert (cache.recall(SPEC), cache.pins(SPEC)) == (KNOWN, PINS)
+    assert cache.recall(SPEC) == KNOWN
 
 
 @pytest.mark.parametrize(
@@ -56,17 +54,6 @@ def test_another_account_or_server_does_not_see_the_tools(cache: Cache, other: S
     assert cache.recall(other) == Remembered()
 
 
-def test_an_entry_with_a_command_and_an_address_is_the_server_that_its_transport_reaches(cache: Cache) -> None:
-    """Pins of one address must not serve another because both entries keep the same unused command."""
-    at_address = replace(SPEC, command="npx", args=("shop",))
-    as_program = replace(at_address, transport="stdio")
-    cache.pin(at_address, PINS)
-
-    assert cache.pins(replace(at_address, url="https://example.com/other")) == Pins()
-    assert cache.pins(as_program) == Pins()
-    assert cache.pins(SPEC) == PINS
-
-
 def test_the_names_of_files_on_disk_stay_what_they_were() -> None:
     program = ServerSpec("files", command="npx", args=("shop",), cwd="/srv")
     assert (identity(SPEC), identity(program)) == (
@@ -75,19 +62,12 @@ def test_the_names_of_files_on_disk_stay_what_they_were() -> None:
     )
 
 
-def test_pins_outlive_a_changed_credential_but_not_another_address(cache: Cache) -> None:
-    cache.pin(SPEC, PINS)
-    assert cache.pins(replace(SPEC, api_key="k-two")) == PINS
-    assert cache.pins(replace(SPEC, url="https://example.net/mcp")) == Pins()
-
-
 @pytest.mark.requirement("002-5.2-memory")
 def test_files_are_private_and_hold_no_credential(tmp_path: Path) -> None:
     cache = Cache(tmp_path)
     cache.remember(SPEC, KNOWN)
-    cache.pin(SPEC, PINS)
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert sorted(path.parent.name for path in files) == ["cache", "pins"]
+    assert sorted(path.parent.name for path in files) == ["cache"]
     assert {oct(path.stat().st_mode & 0o777) for path in files} == {"0o600"}
     assert not [path for path in files if b"k-one" in path.read_bytes()]
 
@@ -96,10 +76,9 @@ def test_files_are_private_and_hold_no_credential(tmp_path: Path) -> None:
 def test_a_damaged_file_counts_as_absent(tmp_path: Path, damage: bytes) -> None:
     cache = Cache(tmp_path)
     cache.remember(SPEC, KNOWN)
-    cache.pin(SPEC, PINS)
     for path in tmp_path.rglob("*.json"):
         path.write_bytes(damage)
-    assert (cache.recall(SPEC), cache.pins(SPEC)) == (Remembered(), Pins())
+    assert cache.recall(SPEC) == Remembered()
 
 
 def test_a_directory_that_cannot_be_written_costs_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -30,11 +30,12 @@ from openclaw.errors import (
     UsageError,
 )
 from openclaw.mcp import prompts, resources, skills
-from openclaw.mcp.cache import Cache
+from openclaw.mcp.cache import ToolCache
 from openclaw.mcp.client import Client
 from openclaw.mcp.connect import Dependencies
 from openclaw.mcp.events import DefinitionsChanged, LeftOut, ServerEvent, StateChanged
 from openclaw.mcp.instructions import Instructions, clean_instructions
+from openclaw.mcp.pin_store import PinStore
 from openclaw.mcp.remedies import with_remedy
 from openclaw.mcp.resources import InjectedResources
 from openclaw.mcp.server.calls import Calls
@@ -78,7 +79,8 @@ class ServerDependencies(msgspec.Struct, frozen=True):
     """What every server is given by whoever manages them all."""
 
     connect: Dependencies
-    cache: Cache
+    cache: ToolCache
+    pins: PinStore
     limiters: Limiters
     stderr_log: StderrLog
     # Called in the event loop, and must not raise: something happened; a server's tools are others now.
@@ -123,7 +125,7 @@ class LiveServer:
     ) -> None:
         self.spec = spec
         self._dependencies = dependencies
-        self._catalog = catalog or Catalog(spec, dependencies.cache)
+        self._catalog = catalog or Catalog(spec, dependencies.cache, dependencies.pins)
         self._injection = InjectedResources(spec.name, spec.inject_resources, spec.resources_max_bytes)
         self._instructions = Instructions(spec.name, self._catalog.instructions)
         self._server_log = ServerLog(spec.name, hear=dependencies.connect.on_log)
@@ -465,15 +467,20 @@ class LiveServer:
         if self._catalog.is_known:
             self._catalog.keep_names(unusual)
 
-    def trust(self, shown: str) -> tuple[Change, ...]:
+    async def trust(self, shown: str) -> tuple[Change, ...]:
         """Accept the changes of its tools that were shown, named by their digest. Raises UsageError when they are others by now."""
-        accepted = self._catalog.trust(shown)
+        accepted = await self._catalog.trust(shown)
         self._dependencies.tools_changed(self)
         return accepted
 
-    def trust_changes(self) -> tuple[Change, ...]:
+    async def trust_changes(self) -> tuple[Change, ...]:
         """Accept all changes of its tools as they are now: for a program that trusts the server. What changed with that."""
-        return self.trust(digest_of(self._catalog.toolset.changes)) if self._catalog.toolset.changes else ()
+        return await self.trust(digest_of(self._catalog.toolset.changes)) if self._catalog.toolset.changes else ()
+
+    def pins_changed(self) -> None:
+        """What was accepted of its tools is something else now: it is listed again if it is up, and else when it comes up."""
+        if self._connection is not None:
+            self._connection.tools_changed()
 
     # When there is not a slot for every server
 

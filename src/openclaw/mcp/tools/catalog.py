@@ -1,8 +1,8 @@
 """What is known of one server's tools and skills, across connections and runs.
 
 Owns the present toolset, the checks a listed tool passes on its way there (definition.py, pins.py, mirrored headers), and remembering
-it all (cache.py), so that a known server's tools can be offered before it is connected. Asks the server nothing: server/listing.py hands in
-what was listed.
+it all (cache.py, pin_store.py), so that a known server's tools can be offered before it is connected. Asks the server nothing:
+server/listing.py hands in what was listed.
 """
 
 import asyncio
@@ -15,12 +15,13 @@ import msgspec
 from msgspec import Raw, structs
 
 from openclaw.config.servers import ServerSpec
-from openclaw.errors import OpenClawError, ProtocolError, UsageError
+from openclaw.errors import OpenClawError, ProtocolError, StoreError, UsageError
 from openclaw.json_schema import Checker
-from openclaw.mcp.cache import Cache, Pins, Remembered
+from openclaw.mcp.cache import Remembered, ToolCache
 from openclaw.mcp.client import Client
 from openclaw.mcp.instructions import clean_instructions
 from openclaw.mcp.paging import Pages
+from openclaw.mcp.pin_store import Pins, PinStore
 from openclaw.mcp.resources import UTILITIES
 from openclaw.mcp.skills import MOST_SKILLS, SkillEntry, read_entries
 from openclaw.mcp.tools.definition import (
@@ -60,7 +61,7 @@ class Learned(msgspec.Struct, frozen=True):
 
 
 class Catalog:
-    def __init__(self, spec: ServerSpec, cache: Cache) -> None:
+    def __init__(self, spec: ServerSpec, cache: ToolCache, pins: PinStore) -> None:
         remembered = cache.recall(spec)
         self.toolset = Toolset(
             offered=tuple(Definition(name_of(raw), raw) for raw in remembered.offered),
@@ -91,6 +92,7 @@ class Catalog:
         self.trouble = ""
         self._spec = spec
         self._cache = cache
+        self._pins = pins
         # As the server describes its tools now; a pinned tool is offered as it was.
         self._live: dict[str, Definition] = {}
         self._mirrors: dict[str, tuple[ParamHeader, ...]] = {}
@@ -111,10 +113,11 @@ class Catalog:
         known = self._live or {definition.name: definition for definition in self.toolset.offered}
         version = clean_label(redact(str(client.agreement.server_info.get("version", ""))), MAX_VERSION)
         examine = partial(self._examine, pages.items, known, self.toolset.utilities, version, mirrors=client.mirrors)
-        if len(pages.items) > _INLINE_TOOLS:
-            found = await asyncio.to_thread(examine)
-        else:
-            found = examine()
+        try:
+            found = await self._pinned(examine, is_long=len(pages.items) > _INLINE_TOOLS)
+        except StoreError as error:
+            # Without its pins nobody can tell what of it was trusted.
+            return self.miss(error)
         before = (self.toolset, self.revision, self.transport, self.instructions, self.is_overdue)
         self.awaits_resources = not self.is_known
         self._live, self._mirrors = found.live, found.mirrors
@@ -134,6 +137,19 @@ class Catalog:
             names = clean_label(", ".join(found.repeated), MAX_TROUBLE)
             _log.warning("MCP server '%s' lists more than once, in the same words: %s", self._spec.name, names)
         return Learned(is_new=True, announce=found.announce)
+
+    async def _pinned(self, examine: "Callable[[Pins], _Found]", *, is_long: bool) -> "_Found":
+        """What an examination brings, once everything it saw for the first time is kept. Raises StoreError."""
+        pins = await self._pins.read(self._spec) if self._spec.trust != "follow" else Pins()
+        while True:
+            found = await asyncio.to_thread(examine, pins) if is_long else examine(pins)
+            if found.pins == pins:
+                return found
+            held = await self._pins.add(self._spec, pins, found.pins)
+            if held.tools == found.pins.tools:
+                return found
+            # Somebody else who shares the pins saw it before us: theirs counts.
+            pins = held
 
     def take_resources(self, *, is_there: bool) -> Learned:
         """Whether the server has a resource or a template to look at: then there are tools of ours to do so."""
@@ -181,10 +197,11 @@ class Catalog:
         self._live.pop(tool, None)
         return True
 
-    def trust(self, shown: str) -> tuple[Change, ...]:
+    async def trust(self, shown: str) -> tuple[Change, ...]:
         """Accept the changes that were shown, named by their digest (`digest_of`). What changed with that.
 
-        Raises UsageError when the server says something else by now, or has not said in this run what it offers.
+        Raises UsageError when the server says something else by now, or has not said in this run what it offers; StoreError when it cannot
+        be kept.
         """
         accepted = self.toolset.changes
         if shown != digest_of(accepted) or not self._live:
@@ -193,10 +210,14 @@ class Catalog:
                 hint=f"Look at them again: {trust_command(self._spec.name, self._spec.owner, self._spec.commands)}",
             )
         changed = {change.tool for change in accepted}
-        pins = self._cache.pins(self._spec)
-        fresh = {name: pin_of(live) for name, live in self._live.items() if name in changed}
-        version = self.toolset.upgrade.now if self.toolset.upgrade else pins.version
-        self._cache.pin(self._spec, Pins({**pins.tools, **fresh}, [], version))
+        live_now, upgrade = self._live, self.toolset.upgrade
+        pins = await self._pins.read(self._spec)
+        fresh = {name: pin_of(live) for name, live in live_now.items() if name in changed}
+        version = upgrade.now if upgrade else pins.version
+        await self._pins.accept(self._spec, Pins({**pins.tools, **fresh}, [], version))
+        if self._live is not live_now:
+            # Listed anew meanwhile, and held against one or the other: the next list is held against what was accepted.
+            return accepted
         offered = {definition.name: definition for definition in self.toolset.offered}
         self.toolset = structs.replace(
             self.toolset,
@@ -241,10 +262,11 @@ class Catalog:
         known: Mapping[str, Definition],
         utilities: tuple[Definition, ...],
         version: str,
+        pins: Pins,
         *,
         mirrors: bool,
     ) -> "_Found":
-        """Everything about a list that takes time. May run in a thread: changes nothing but the pins on disk."""
+        """Everything about a list that takes time. May run in a thread: changes nothing."""
         reading = _with_few_refusals(read_definitions(items, known))
         params: dict[str, tuple[ParamHeader, ...]] = {}
         if mirrors:
@@ -252,8 +274,7 @@ class Catalog:
         live = {definition.name: definition for definition in reading.definitions}
         if self._spec.trust == "follow":
             toolset = Toolset(reading.definitions, reading.refusals, (), utilities, None, reading.hidden)
-            return _Found(live, params, toolset, (), reading.repeated)
-        pins = self._cache.pins(self._spec)
+            return _Found(live, params, toolset, (), reading.repeated, pins)
         verdict = weigh(reading.definitions, pins.tools)
         # Nothing is known of the version at which older pins were made.
         upgraded = bool(verdict.changes and pins.version) and version != pins.version
@@ -263,11 +284,9 @@ class Catalog:
             [change.form for change in verdict.changes],
             pins.version if verdict.changes else version,
         )
-        if after != pins:
-            self._cache.pin(self._spec, after)
         toolset = Toolset(verdict.offered, reading.refusals, verdict.changes, utilities, upgrade, reading.hidden)
         announce = tuple(change for change in verdict.changes if change.form not in pins.told)
-        return _Found(live, params, toolset, announce, reading.repeated)
+        return _Found(live, params, toolset, announce, reading.repeated, after)
 
     def _remember(self) -> None:
         toolset = self.toolset
@@ -299,6 +318,8 @@ class _Found(msgspec.Struct, frozen=True):
     toolset: Toolset
     announce: tuple[Change, ...]
     repeated: tuple[str, ...]
+    # Those there are with what this brought.
+    pins: Pins
 
 
 def _with_few_refusals(reading: ToolReading) -> ToolReading:

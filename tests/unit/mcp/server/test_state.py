@@ -4,6 +4,7 @@ import pytest
 
 from openclaw.config.servers import ServerSpec
 from openclaw.mcp.cache import Cache
+from openclaw.mcp.pin_store import PinFiles
 from openclaw.mcp.server.state import MAX_LATENCIES, ServerState
 from openclaw.mcp.tools.catalog import Catalog
 
@@ -11,7 +12,7 @@ from openclaw.mcp.tools.catalog import Catalog
 @pytest.fixture
 async def state() -> ServerState:
     spec = ServerSpec("shop", command="shop")
-    return ServerState(spec, Catalog(spec, Cache()), lambda: "")
+    return ServerState(spec, Catalog(spec, Cache(), PinFiles()), lambda: "")
 
 
 def latencies(state: ServerState) -> tuple[float | None, float | None]:
