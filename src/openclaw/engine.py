@@ -46,6 +46,7 @@ from openclaw.redact import SECRET_SCHEME, remember_guess
 from openclaw.security.approval import Rules
 from openclaw.security.approval_rules import rules_of
 from openclaw.security.audit import AuditLog
+from openclaw.security.audit_file import AuditFile
 from openclaw.security.grants import Grants, GrantStore
 from openclaw.security.own_places import OwnPlaces
 from openclaw.security.policy import Decision, Named, Policy, PolicyLayer, layer_of
@@ -378,7 +379,7 @@ class Engine:
 
     @cached_property
     def audit(self) -> AuditLog:
-        log = AuditLog(self.paths.audit_dir / "calls.jsonl", events=self.events)
+        log = AuditLog(AuditFile(self.paths.audit_file), events=self.events)
         self._exit.callback(log.close)
         return log
 

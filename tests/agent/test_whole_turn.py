@@ -14,6 +14,7 @@ from openclaw.content import Text, ToolMessage
 from openclaw.conversation import Conversation
 from openclaw.models.scripted import Scripted, ScriptedCall, ScriptedTurn
 from openclaw.security.audit import AuditLog
+from openclaw.security.audit_file import AuditFile
 from openclaw.security.policy import Policy, PolicyLayer
 from openclaw.sessions.sqlite import SqliteStore
 from openclaw.tools.confine import Fence
@@ -30,7 +31,7 @@ async def agent(home: Path, model: Scripted, **policy: Any) -> AsyncIterator[Age
     state.mkdir(exist_ok=True)
     (state / "openclaw.json").write_text('{"gateway": {"token": "secret-token"}}')
     store = SqliteStore(state / "sessions.sqlite")
-    audit = AuditLog(state / "audit.jsonl")
+    audit = AuditLog(AuditFile(state / "audit.jsonl"))
     rules = Policy([PolicyLayer("tools", **policy)])
 
     parts = AgentDependencies(

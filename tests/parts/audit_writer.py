@@ -16,6 +16,7 @@ from openclaw.content import ToolCall
 from openclaw.conversation import Conversation
 from openclaw.event_hub import EventHub
 from openclaw.security.audit import AuditEntry, AuditLog, CallRecorded
+from openclaw.security.audit_file import AuditFile
 from openclaw.security.policy import Decision
 from openclaw.tool import Invocation
 
@@ -23,14 +24,14 @@ INVOCATION = Invocation(Conversation("main", "key"))
 
 
 def write_many(path: Path, writer: str) -> None:
-    log = AuditLog(path, max_bytes=5_000, keep=10_000)
+    log = AuditLog(AuditFile(path, max_bytes=5_000, keep=10_000))
     for number in range(200):
         log.ended(AuditEntry(ToolCall(f"{writer}-{number}", "t", {"x": "y" * 50}), INVOCATION, None), "ok", 0.0)
 
 
 def write_beyond_the_limit(path: Path) -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    log = AuditLog(path)
+    log = AuditLog(AuditFile(path))
     resource.setrlimit(resource.RLIMIT_FSIZE, (300, hard))
     for _ in range(3):
         log.ended(AuditEntry(ToolCall("1", "t", {}), INVOCATION, None), "lost", 0.0)
@@ -40,7 +41,7 @@ def write_beyond_the_limit(path: Path) -> None:
 
 async def write_and_be_killed(path: Path) -> None:
     events = EventHub()
-    log = AuditLog(path, events=events)
+    log = AuditLog(AuditFile(path), events=events)
     one, two = (AuditEntry(ToolCall(name, "t", {}), INVOCATION, None) for name in "12")
     log.asked(one, Decision(True, "any"))
     log.ended(one, "ok", 0.0)

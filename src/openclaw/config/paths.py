@@ -26,6 +26,7 @@ class Paths(msgspec.Struct, frozen=True):
     sessions_file: Path
     logs_dir: Path
     audit_dir: Path
+    audit_file: Path
     # Where agents work when neither config nor the command names a workspace.
     workspace_dir: Path
     history_file: Path
@@ -58,6 +59,7 @@ class Paths(msgspec.Struct, frozen=True):
             sessions_file=data / "sessions.sqlite",
             logs_dir=data / "logs",
             audit_dir=data / "audit",
+            audit_file=data / "audit" / "calls.jsonl",
             workspace_dir=data / "workspace",
             history_file=data / "history",
             approvals_file=data / "approvals.json",

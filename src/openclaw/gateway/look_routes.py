@@ -1,13 +1,11 @@
 """`/v1/agents`, `/v1/status`, `/v1/doctor`, `/v1/tools/explain` and `/v1/audit`: how everything stands, in the words of the commands."""
 
-import asyncio
 from typing import Annotated, Any, Literal
 
 import msgspec
 from aiohttp import web
 
 from openclaw.app import App
-from openclaw.commands.audit import matching_records
 from openclaw.config.agents import agent as agent_spec
 from openclaw.config.agents import agent_ids
 from openclaw.gateway.command_answer import MakeContext, answer_of
@@ -133,9 +131,9 @@ class LookRoutes:
         """The last lines of the trail, newest first."""
         wanted = read_query(request, AuditWanted)
         # What happened a moment ago is in it too.
-        self._app.engine.audit.flush()
-        count, words = min(wanted.limit, MOST_RECORDS), wanted.search.split()
-        found = await asyncio.to_thread(matching_records, self._app.paths.audit_dir, count, words)
+        audit = self._app.engine.audit
+        audit.flush()
+        found = await audit.trail.matching(min(wanted.limit, MOST_RECORDS), wanted.search.split())
         return json_response(AuditRecords(found.records[::-1], found.total, not found.is_whole))
 
 

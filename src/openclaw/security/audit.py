@@ -1,28 +1,24 @@
 """The audit trail: who called which tool, with what kind of arguments, how it ended, and what a person was asked about it. One JSON line
 each, appended, never changed.
 
-Owns the file (mode 0600, turned over by size), its records and the promise that writing one never raises into a call: a disk that is full
-costs one warning. A record is in the file within milliseconds, and before we end unless we are ended by force. Holds shapes, not values: no
-argument, no result and no session key is ever written. Several processes may write to one file: records are appended whole, and a file
-that another process turned over is followed.
+Owns the records and the promise that writing one never raises into a call: a disk that is full costs one warning. A record is in the trail
+within milliseconds, and before we end unless we are ended by force. Holds shapes, not values: no argument, no result and no session key is
+ever written. Where the lines go is an `AuditTrail`: a file (`audit_file.py`), or a table that several gateways share (`fleet/audit.py`).
 """
 
 import asyncio
 import logging
-import os
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from itertools import islice
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import msgspec
 
 from openclaw.content import ToolCall, to_json
 from openclaw.conversation import PANEL
 from openclaw.event_hub import EventHub
-from openclaw.files import make_directory
 from openclaw.log import iso_time, one_line, short_hash
 from openclaw.redact import known_forms, redact
 from openclaw.security.policy import Decision
@@ -30,15 +26,10 @@ from openclaw.tool import Invocation, Tool
 
 _log = logging.getLogger(__name__)
 
-# A file of this size holds some tens of thousands of calls; with those before it, months of ordinary use.
-MAX_BYTES = 10 * 1024 * 1024
-KEEP_FILES = 5
 # Records are written together: none waits longer than so many seconds, and no more than so many wait. A write of its own would cost a
 # call a third of its time; why losing these milliseconds to a `kill -9` is worth it is docs/decisions/0006.
 WITHIN = 0.002
 TOGETHER = 256
-# How many records may pass before the file is looked at again, in case another process filled it or turned it over.
-_LOOK_EVERY = 64
 
 # A model chooses the names of arguments and how deep they are nested: a shape stays readable.
 _LONGEST_NAME = 64
@@ -127,31 +118,70 @@ class CallRecorded(msgspec.Struct, frozen=True):
     record: dict[str, Any]
 
 
+class Matching(msgspec.Struct, frozen=True):
+    """The last records that were looked for, the newest last; how many there are in what was searched, and whether that was all."""
+
+    records: list[dict[str, Any]]
+    total: int
+    is_whole: bool = True
+
+
+def searched_for(words: Sequence[str]) -> Callable[[bytes], bool]:
+    """Whether a line holds all words, in any case, and none of those after a `-`."""
+    folded = [word.casefold() for word in words if not word.startswith("-")]
+    without = [word[1:].casefold() for word in words if word.startswith("-") and len(word) > 1]
+
+    def fits(line: bytes) -> bool:
+        if not words:
+            return True
+        text = line.decode("utf-8", "replace").casefold()
+        return all(word in text for word in folded) and not any(word in text for word in without)
+
+    return fits
+
+
+class AuditTrail(Protocol):
+    """Where the lines go, and where they are read again."""
+
+    def append(self, lines: Sequence[str]) -> None:
+        """Keep these lines, which are whole, behind all others. One thread at a time. Raises OSError when that is not possible."""
+        ...
+
+    def shown(self) -> str:
+        """Its name in a sentence."""
+        ...
+
+    def close(self) -> None: ...
+
+    async def last(self, count: int) -> list[dict[str, Any]]:
+        """The last records, the newest last. However long the trail is, only these are read."""
+        ...
+
+    async def matching(self, count: int, words: Sequence[str]) -> Matching:
+        """The last records that hold all words, in any case, and none of those after a `-`. A search through a very long trail ends somewhere."""
+        ...
+
+    def batches(self) -> AsyncIterator[list[dict[str, Any]]]:
+        """Every record, the oldest first, some hundreds at a time."""
+        ...
+
+
 class AuditLog:
-    """Appends records to one file. Thread-safe; opens the file with the first record. `events` is told of every record that was written."""
+    """Makes records, and appends them to a trail. Thread-safe. `events` is told of every record that was written."""
 
     def __init__(
         self,
-        path: Path,
+        trail: AuditTrail,
         *,
-        max_bytes: int = MAX_BYTES,
-        keep: int = KEEP_FILES,
         clock: Callable[[], float] = time.time,
         events: EventHub | None = None,
     ) -> None:
         self._events = events
         if events is not None:
             events.flush_before(self.flush)
-        self._path = path
-        self._max_bytes = max_bytes
-        self._keep = keep
+        self.trail = trail
         self._clock = clock
         self._lock = threading.Lock()
-        self._descriptor: int | None = None
-        # The size of the file as far as we know, and the records since we last looked.
-        self._size = 0
-        self._unlooked = 0
-        self._torn = False
         self._failing = False
         # What is not written yet, and the event loop that will see to it.
         self._notes: list[_Note] = []
@@ -177,7 +207,7 @@ class AuditLog:
     def close(self) -> None:
         self.flush()
         with self._lock:
-            self._close()
+            self.trail.close()
 
     def _note(self, note: "_Note") -> None:
         """Written at once; in an event loop together with others, soon: the call is on its way by then, and does not wait for us."""
@@ -204,7 +234,7 @@ class AuditLog:
             del self._notes[: len(notes)]
             lines = self._lines(notes)
             try:
-                self._append("".join(lines).encode())
+                self.trail.append(lines)
                 self._failing = False
             except OSError as error:
                 self._failed(error)
@@ -278,66 +308,7 @@ class AuditLog:
         if not self._failing:
             self._failing = True
             reason = error.strerror if isinstance(error, OSError) else type(error).__name__
-            _log.warning("The audit trail at %s cannot be written: %s.", self._path, reason)
-
-    def _append(self, lines: bytes) -> None:
-        if not lines:
-            return
-        descriptor = self._open()
-        # After a record that was cut off by a full disk, the next starts on a line of its own.
-        data = b"\n" + lines if self._torn else lines
-        written = os.write(descriptor, data)
-        self._size += written
-        self._torn = written < len(data)
-        if self._torn:
-            raise OSError(0, "the record was cut off")
-
-    def _open(self) -> int:
-        """The file to append to: opened anew when it was turned over, by us or by another process."""
-        if self._descriptor is not None and (self._size >= self._max_bytes or self._unlooked >= _LOOK_EVERY):
-            self._look(self._descriptor)
-        while self._descriptor is None:
-            make_directory(self._path.parent)
-            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-            self._descriptor = os.open(self._path, flags, 0o600)
-            self._look(self._descriptor)
-        self._unlooked += 1
-        return self._descriptor
-
-    def _look(self, descriptor: int) -> None:
-        """Leave the file when it is full or is no longer the one at our path."""
-        ours = os.fstat(descriptor)
-        self._size, self._unlooked = ours.st_size, 0
-        if not _is_at(self._path, ours):
-            self._close()
-        elif ours.st_size >= self._max_bytes:
-            self._turn_over(ours)
-
-    def _turn_over(self, ours: os.stat_result) -> None:
-        """Give the full file a name that sorts by time, and drop the oldest. No two processes choose the same name."""
-        self._close()
-        old = self._path.with_name(f"{self._path.name}.{time.time_ns():020d}-{os.getpid()}")
-        try:
-            if _is_at(self._path, ours):
-                os.rename(self._path, old)
-        except FileNotFoundError:
-            # Another process was quicker.
-            pass
-        kept = sorted(self._path.parent.glob(f"{self._path.name}.*"))
-        for file in kept[: max(0, len(kept) - self._keep)]:
-            file.unlink(missing_ok=True)
-
-    def _close(self) -> None:
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
-
-
-def _is_at(path: Path, status: os.stat_result) -> bool:
-    try:
-        return os.path.samestat(os.stat(path), status)
-    except OSError:
-        return False
+            _log.warning("The audit trail at %s cannot be written: %s.", self.trail.shown(), reason)
 
 
 def _wording(entry: AuditEntry) -> _Wording:

@@ -21,6 +21,7 @@ from openclaw.event_hub import EventHub
 from openclaw.log import short_hash
 from openclaw.redact import remember
 from openclaw.security.audit import TOGETHER, AuditEntry, AuditLog, CallRecorded, shape
+from openclaw.security.audit_file import AuditFile
 from openclaw.security.policy import Decision
 from openclaw.tool import Invocation, Tool, ToolResult, parameters
 
@@ -46,7 +47,7 @@ def records(path: Path) -> list[dict[str, Any]]:
 @pytest.mark.requirement("001-7-audit")
 def test_a_call_leaves_a_request_and_an_outcome(tmp_path: Path) -> None:
     path = tmp_path / "py" / "audit.jsonl"
-    log = AuditLog(path, clock=lambda: 1_700_000_000.25)
+    log = AuditLog(AuditFile(path), clock=lambda: 1_700_000_000.25)
     decision = Decision(True, 'allow "mcp_*"', "openclaw.json:3 tools.allow")
     entry = AuditEntry(call(query="secret words", limit=3), INVOCATION, TOOL)
     log.asked(entry, decision)
@@ -70,7 +71,7 @@ def test_a_call_leaves_a_request_and_an_outcome(tmp_path: Path) -> None:
 
 
 def test_a_call_of_an_unknown_tool_is_recorded_too(tmp_path: Path) -> None:
-    log = AuditLog(tmp_path / "audit.jsonl")
+    log = AuditLog(AuditFile(tmp_path / "audit.jsonl"))
     log.ended(AuditEntry(ToolCall("c", "nope\x1b[31m\n", {}), INVOCATION, None), "unknown", 0.0)
     (record,) = records(tmp_path / "audit.jsonl")
     assert (record["tool"], record["kind"], record["outcome"]) == ("nope\\n", "unknown", "unknown")
@@ -78,7 +79,7 @@ def test_a_call_of_an_unknown_tool_is_recorded_too(tmp_path: Path) -> None:
 
 def test_no_argument_value_session_key_or_secret_is_written(tmp_path: Path) -> None:
     remember("audited-secret-1")
-    log = AuditLog(tmp_path / "audit.jsonl")
+    log = AuditLog(AuditFile(tmp_path / "audit.jsonl"))
     log.asked(
         AuditEntry(call(text="private-text", nested={"audited-secret-1": ["private-item"]}), INVOCATION, TOOL),
         Decision(False, "no"),
@@ -89,7 +90,7 @@ def test_no_argument_value_session_key_or_secret_is_written(tmp_path: Path) -> N
 
 
 def test_an_argument_named_like_a_credential_keeps_its_shape(tmp_path: Path) -> None:
-    log = AuditLog(tmp_path / "audit.jsonl")
+    log = AuditLog(AuditFile(tmp_path / "audit.jsonl"))
     log.ended(AuditEntry(call(token="abc", password="def"), INVOCATION, TOOL), "ok", 0.0)
     (record,) = records(tmp_path / "audit.jsonl")
     assert record["arguments"] == {"token": "string", "password": "string"}
@@ -135,7 +136,7 @@ def test_any_shape_is_json(value: Any) -> None:
 
 def test_a_full_file_is_turned_over_and_the_oldest_are_dropped(tmp_path: Path) -> None:
     path = tmp_path / "audit.jsonl"
-    log = AuditLog(path, max_bytes=1_000, keep=2)
+    log = AuditLog(AuditFile(path, max_bytes=1_000, keep=2))
     for number in range(40):
         log.ended(AuditEntry(ToolCall(str(number), "t", {}), INVOCATION, TOOL), "ok", 0.0)
     log.close()
@@ -150,7 +151,7 @@ def test_a_full_file_is_turned_over_and_the_oldest_are_dropped(tmp_path: Path) -
 def test_a_file_left_full_by_an_earlier_run_is_turned_over_at_once(tmp_path: Path) -> None:
     path = tmp_path / "audit.jsonl"
     path.write_text("x" * 2_000 + "\n")
-    log = AuditLog(path, max_bytes=1_000)
+    log = AuditLog(AuditFile(path, max_bytes=1_000))
     log.ended(AuditEntry(call(), INVOCATION, TOOL), "ok", 0.0)
     assert len(records(path)) == 1
 
@@ -173,7 +174,7 @@ def test_a_call_under_way_when_the_process_is_killed_has_left_its_request(tmp_pa
 async def test_in_an_event_loop_records_are_written_together_and_told_when_they_are(tmp_path: Path) -> None:
     path = tmp_path / "audit.jsonl"
     events = EventHub()
-    log = AuditLog(path, events=events)
+    log = AuditLog(AuditFile(path), events=events)
     told: asyncio.Queue[Mapping[str, Any]] = asyncio.Queue()
     events.subscribe(lambda event: told.put_nowait(event.value.record), CallRecorded)
     first = AuditEntry(call(text="x"), INVOCATION, TOOL)
@@ -187,7 +188,7 @@ async def test_in_an_event_loop_records_are_written_together_and_told_when_they_
 
 async def test_calls_that_ended_before_something_else_happened_are_told_before_it(tmp_path: Path) -> None:
     events = EventHub()
-    log = AuditLog(tmp_path / "audit.jsonl", events=events)
+    log = AuditLog(AuditFile(tmp_path / "audit.jsonl"), events=events)
     with events.reader() as reader:
         log.ended(AuditEntry(call(), INVOCATION, TOOL), "ok", 0.0)
         events.send("something else")
@@ -196,7 +197,7 @@ async def test_calls_that_ended_before_something_else_happened_are_told_before_i
 
 
 async def test_many_records_do_not_wait_for_the_clock(tmp_path: Path) -> None:
-    log = AuditLog(tmp_path / "audit.jsonl")
+    log = AuditLog(AuditFile(tmp_path / "audit.jsonl"))
     for _ in range(TOGETHER):
         log.ended(AuditEntry(call(), INVOCATION, TOOL), "ok", 0.0)
     assert len(records(tmp_path / "audit.jsonl")) == TOGETHER
@@ -204,7 +205,7 @@ async def test_many_records_do_not_wait_for_the_clock(tmp_path: Path) -> None:
 
 
 async def test_records_stand_in_the_order_things_happened(tmp_path: Path) -> None:
-    log = AuditLog(tmp_path / "audit.jsonl")
+    log = AuditLog(AuditFile(tmp_path / "audit.jsonl"))
     one, two = (AuditEntry(ToolCall(name, TOOL.name, {}), INVOCATION, TOOL) for name in "12")
     log.asked(one, Decision(True, "any"))
     log.ended(one, "ok", 0.0)
@@ -228,7 +229,7 @@ async def test_records_stand_in_the_order_things_happened(tmp_path: Path) -> Non
 def test_arguments_seen_before_are_told_as_if_they_were_new(given: list[dict[str, Any]]) -> None:
     told: list[Mapping[str, Any]] = []
     events = EventHub()
-    log = AuditLog(Path("/dev/null/nowhere"), events=events)
+    log = AuditLog(AuditFile(Path("/dev/null/nowhere")), events=events)
     events.subscribe(lambda event: told.append(event.value.record), CallRecorded)
     for arguments in given:
         log.ended(AuditEntry(call(**arguments), INVOCATION, TOOL), "ok", 0.0)
@@ -236,7 +237,7 @@ def test_arguments_seen_before_are_told_as_if_they_were_new(given: list[dict[str
 
 
 def test_a_secret_learned_later_is_masked_in_parts_that_were_clean_before(tmp_path: Path) -> None:
-    log = AuditLog(tmp_path / "audit.jsonl")
+    log = AuditLog(AuditFile(tmp_path / "audit.jsonl"))
     open_call = AuditEntry(call(learned_later_7=1), INVOCATION, TOOL)
     log.asked(open_call, Decision(True, "rule-of-learned_later_7"))
     remember("learned_later_7")
@@ -247,7 +248,7 @@ def test_a_secret_learned_later_is_masked_in_parts_that_were_clean_before(tmp_pa
 
 
 async def test_closing_writes_what_is_left(tmp_path: Path) -> None:
-    log = AuditLog(tmp_path / "audit.jsonl")
+    log = AuditLog(AuditFile(tmp_path / "audit.jsonl"))
     log.ended(AuditEntry(call(), INVOCATION, TOOL), "ok", 0.0)
     log.close()
     assert [record["outcome"] for record in records(tmp_path / "audit.jsonl")] == ["ok"]
@@ -256,7 +257,7 @@ async def test_closing_writes_what_is_left(tmp_path: Path) -> None:
 def test_a_trail_that_cannot_be_written_costs_one_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "file").write_text("in the way")
     path = tmp_path / "file" / "audit.jsonl"
-    log = AuditLog(path)
+    log = AuditLog(AuditFile(path))
     with caplog.at_level(logging.WARNING):
         for _ in range(3):
             log.ended(AuditEntry(call(), INVOCATION, TOOL), "ok", 0.0)
@@ -268,7 +269,7 @@ def test_a_trail_that_cannot_be_written_costs_one_warning(tmp_path: Path, caplog
 def test_the_trail_goes_on_when_the_obstacle_is_gone(tmp_path: Path) -> None:
     obstacle = tmp_path / "logs"
     obstacle.write_text("in the way")
-    log = AuditLog(obstacle / "audit.jsonl")
+    log = AuditLog(AuditFile(obstacle / "audit.jsonl"))
     log.ended(AuditEntry(call(), INVOCATION, TOOL), "ok", 0.0)
     obstacle.unlink()
     log.ended(AuditEntry(call(), INVOCATION, TOOL), "error", 0.0)
