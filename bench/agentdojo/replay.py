@@ -87,9 +87,9 @@ class Replay:
         await self._app.reload(self._config(mode))
         store = self._app.engine.grants
         for grant in store.all():
-            store.revoke(grant.id)
+            await store.revoke(grant.id)
         if mode.reads:
-            store.add(*self._confirmed())
+            await store.add(*self._confirmed())
 
     def _confirmed(self) -> Iterator[Grant]:
         """What a person gives when a server is connected and they believe which of its tools only read."""

@@ -23,6 +23,7 @@ from openclaw.mcp.reconcile import shared_spec
 from openclaw.mcp.status import ServerStatus
 from openclaw.mcp.tools.results import Result
 from openclaw.security.audit import AuditLog
+from openclaw.security.audit_file import AuditFile
 from openclaw.tool import Invocation, ToolResult
 from openclaw.tools.invoke import Invoke
 from openclaw.tools.running import RunningCalls
@@ -254,7 +255,8 @@ async def invoked(
     manager: Manager, running: RunningCalls, audit: Path, name: str, arguments: dict[str, Any], agent: str = ""
 ) -> ToolResult:
     """A call as agents make it."""
-    invoke = Invoke(policy_decide=lambda tool, agent: ALLOWED, audit=AuditLog(audit), clock=monotonic, running=running)
+    log = AuditLog(AuditFile(audit))
+    invoke = Invoke(policy_decide=lambda tool, agent: ALLOWED, audit=log, clock=monotonic, running=running)
     tool = next(tool for tool in manager.tools(agent) if tool.name == name)
     return await invoke(tool, ToolCall("c", name, arguments), Invocation(Conversation(agent), "c"))
 

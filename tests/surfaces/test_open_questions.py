@@ -248,7 +248,7 @@ async def test_grants_are_listed_and_taken_back_and_none_is_given(tmp_path: Path
         "ended": "its server is gone, or configured otherwise",
     }
     async with asking_gateway(tmp_path) as gateway:
-        gateway.gateway.app.engine.grants.add(grant)
+        await gateway.gateway.app.engine.grants.add(grant)
         assert await gateway.get("/v1/approvals/grants") == (200, {"grants": [shown]})
         assert await gateway.get("/v1/approvals/grants/g_1") == (200, shown)
         assert (await gateway.post("/v1/approvals/grants", shown))[0] == 400

@@ -8,10 +8,14 @@ from collections.abc import Awaitable, Callable
 
 from openclaw.fleet.database import PATIENCE, Address, Database
 from openclaw.fleet.faults import UnreachableError
+from openclaw.fleet.grants import FleetGrants
 from openclaw.fleet.leases import Leases
 from openclaw.fleet.notices import Notices
+from openclaw.fleet.pins import FleetPins
 from openclaw.fleet.presence import Presence, Times, Who
+from openclaw.fleet.revisions import Revisions
 from openclaw.fleet.sessions import PostgresStore
+from openclaw.fleet.tokens import TokenRecords
 from openclaw.sessions.store import new_session_id
 
 _log = logging.getLogger(__name__)
@@ -35,6 +39,10 @@ class Fleet:
         self.presence = Presence(self.database, self.notices.line, who, times or Times())
         self.leases = Leases(self.database, self.presence, self.notices)
         self.sessions = PostgresStore(self.database, self.presence, self.notices, clock=clock, new_id=new_id)
+        self.revisions = Revisions(self.database, self.notices)
+        self.tokens = TokenRecords(self.database, self.leases, self.revisions)
+        self.grants = FleetGrants(self.database, self.revisions)
+        self.pins = FleetPins(self.database)
 
     async def begin(self) -> None:
         """Be there for others from now on, or as soon as the database can be reached. Raises StoreError for what does not pass."""
@@ -44,12 +52,15 @@ class Fleet:
             _log.warning("%s Until then nothing is started here.", error)
             self.presence.keep()
         self.notices.start()
+        await self.revisions.start()
 
     def may_act(self) -> bool:
         """Whether a call of a tool or of a model may be started now."""
         return self.presence.may_act()
 
     async def close(self) -> None:
+        await self.revisions.close()
+        await self.grants.close()
         await self.sessions.close()
         await self.presence.close()
         await self.notices.close()

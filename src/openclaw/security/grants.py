@@ -85,6 +85,10 @@ class Grants(Protocol):
         """Whether there was one of that id."""
         ...
 
+    async def close(self) -> None:
+        """Wait for what is being noted."""
+        ...
+
 
 class GrantStore:
     """Those of one machine, in a file; without one in the process alone."""
@@ -147,6 +151,9 @@ class GrantStore:
             return
         with self._writing(waits=False) as kept:
             kept[:] = [msgspec.structs.replace(one, last_used=today) if one.grant.id in wanted else one for one in kept]
+
+    async def close(self) -> None:
+        """Every use is noted by now."""
 
     @contextmanager
     def _writing(self, *, waits: bool = True) -> Iterator[list[KeptGrant]]:

@@ -1,0 +1,114 @@
+"""Pins that all gateways share: whichever sees a tool first decides what it looks like for all, and what a person accepts at one counts
+at every one.
+
+One row a tool, so that gateways which list a server at the same time add to each other; one more, for the tool without a name, has what
+is known of the server as a whole. Read when a server was listed, never at a call.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from openclaw.config.servers import ServerSpec
+from openclaw.content import to_json
+from openclaw.fleet.database import Connection, Database, Record
+from openclaw.mcp.cache import identity
+from openclaw.mcp.pin_store import Pins
+from openclaw.mcp.tools.pins import Pin
+
+PIN: Final = "pin"
+# No tool has such a name.
+_WHOLE: Final = ""
+
+_READ = "SELECT tool, pin FROM openclaw.pin WHERE server = $1"
+# Where the row is another by now, it stays.
+_ADD = (
+    "INSERT INTO openclaw.pin AS p (server, tool, pin) SELECT $1, t, n FROM unnest($2::text[], $3::bytea[]) AS fresh (t, n)"
+    " ON CONFLICT (server, tool) DO NOTHING"
+)
+_CHANGE = (
+    "UPDATE openclaw.pin AS p SET pin = n FROM unnest($2::text[], $3::bytea[], $4::bytea[]) AS changed (t, o, n)"
+    " WHERE p.server = $1 AND p.tool = t AND p.pin = o"
+)
+_SET = (
+    "INSERT INTO openclaw.pin AS p (server, tool, pin) SELECT $1, t, n FROM unnest($2::text[], $3::bytea[]) AS now (t, n)"
+    " ON CONFLICT (server, tool) DO UPDATE SET pin = excluded.pin WHERE p.pin <> excluded.pin"
+)
+# To make very many pins at once would hold up everybody.
+_MANY = 500
+
+_pin = msgspec.json.Decoder(Pin)
+
+
+class _Whole(msgspec.Struct):
+    """What is known of a server's tools together, and the server's name for people who look into the table."""
+
+    told: list[str] = []
+    version: str = ""
+    name: str = ""
+
+
+_whole = msgspec.json.Decoder(_Whole)
+
+
+class FleetPins:
+    """A `PinStore` (mcp/pin_store.py)."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def read(self, spec: ServerSpec) -> Pins:
+        rows = await self._database.rows(_READ, identity(spec))
+        return await asyncio.to_thread(pins_of, rows) if len(rows) > _MANY else pins_of(rows)
+
+    async def add(self, spec: ServerSpec, before: Pins, after: Pins) -> Pins:
+        server = identity(spec)
+        fresh = {name: to_json(pin) for name, pin in after.tools.items() if name not in before.tools}
+        changed = {
+            name: (to_json(before.tools[name]), to_json(pin))
+            for name, pin in after.tools.items()
+            if name in before.tools and before.tools[name] != pin
+        }
+
+        async def write(connection: Connection) -> list[Record]:
+            async with connection.transaction():
+                await connection.fetchval("SELECT openclaw.bump($1)", PIN)
+                await connection.execute(_ADD, server, list(fresh), list(fresh.values()))
+                if changed:
+                    olds, news = zip(*changed.values(), strict=True)
+                    await connection.execute(_CHANGE, server, list(changed), list(olds), list(news))
+                await connection.execute(_SET, server, [_WHOLE], [_of_whole(spec, after)])
+                rows: list[Record] = await connection.fetch(_READ, server)
+            return rows
+
+        return pins_of(await self._database.settled(write))
+
+    async def accept(self, spec: ServerSpec, pins: Pins) -> None:
+        await self._database.settled(lambda connection: keep(connection, identity(spec), spec.name, pins))
+
+
+async def keep(connection: Connection, server: str, name: str, pins: Pins) -> None:
+    """Whatever was there of these tools is replaced."""
+    rows = {tool: to_json(pin) for tool, pin in pins.tools.items()}
+    rows[_WHOLE] = to_json(_Whole(pins.told, pins.version, name))
+    async with connection.transaction():
+        await connection.fetchval("SELECT openclaw.bump($1)", PIN)
+        await connection.execute(_SET, server, list(rows), list(rows.values()))
+
+
+def pins_of(rows: Sequence[Record]) -> Pins:
+    """The pins of one server."""
+    whole = _Whole()
+    tools: dict[str, Pin] = {}
+    for row in rows:
+        if row["tool"] == _WHOLE:
+            whole = _whole.decode(row["pin"])
+        else:
+            tools[row["tool"]] = _pin.decode(row["pin"])
+    return Pins(tools, whole.told, whole.version)
+
+
+def _of_whole(spec: ServerSpec, pins: Pins) -> bytes:
+    return to_json(_Whole(pins.told, pins.version, spec.name))
