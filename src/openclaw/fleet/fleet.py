@@ -11,6 +11,7 @@ from openclaw.fleet.faults import UnreachableError
 from openclaw.fleet.grants import FleetGrants
 from openclaw.fleet.leases import Leases
 from openclaw.fleet.notices import Notices
+from openclaw.fleet.pages import FleetPages
 from openclaw.fleet.pins import FleetPins
 from openclaw.fleet.presence import Presence, Times, Who
 from openclaw.fleet.revisions import Revisions
@@ -43,6 +44,7 @@ class Fleet:
         self.tokens = TokenRecords(self.database, self.leases, self.revisions)
         self.grants = FleetGrants(self.database, self.revisions)
         self.pins = FleetPins(self.database)
+        self.pages = FleetPages(self.database, self.revisions)
 
     async def begin(self) -> None:
         """Be there for others from now on, or as soon as the database can be reached. Raises StoreError for what does not pass."""

@@ -34,7 +34,7 @@ CatchUp = Callable[[], Awaitable[None]]
 class Page(Protocol):
     """What a terminal may have of the gateway's page."""
 
-    def __call__(self, *, revoke: bool) -> Mapping[str, Any]: ...
+    async def __call__(self, *, revoke: bool) -> Mapping[str, Any]: ...
 
 
 class CommandRunner:

@@ -50,7 +50,7 @@ class Runner(Protocol):
 
     def stop(self) -> None: ...
 
-    def page(self, *, revoke: bool) -> Mapping[str, Any]:
+    async def page(self, *, revoke: bool) -> Mapping[str, Any]:
         """A ticket for the page, or the end of all that are signed in."""
         ...
 
@@ -138,7 +138,7 @@ class ControlServer:
             return await self._runner.status()
         if kind == wire.STOP:
             return {"pid": os.getpid()}
-        return self._runner.page(revoke=kind == wire.REVOKE)
+        return await self._runner.page(revoke=kind == wire.REVOKE)
 
     def _is_ours(self, request: CommandRequest) -> bool:
         return hmac.compare_digest(request.token, self._token)

@@ -32,7 +32,7 @@ from openclaw.gateway.credentials import rules_of
 from openclaw.gateway.feed import Feed, LogToEvents
 from openclaw.gateway.guard import GuardRules
 from openclaw.gateway.observer import Observer
-from openclaw.gateway.page_tokens import PageTokens
+from openclaw.gateway.page_tokens import Pages, PageTokens
 from openclaw.gateway.panels import Panels
 from openclaw.gateway.reload import LogAs, Reloader
 from openclaw.gateway.runs import Runs
@@ -97,7 +97,7 @@ class Gateway:
         self._feed = Feed(self._events)
         self._observer = Observer(self._events)
         self._runs = Runs(self._events)
-        self._pages = PageTokens(app.paths.page_tokens_file)
+        self._pages: Pages = PageTokens(app.paths.page_tokens_file)
         self._stop = stop
         self._started = time.monotonic()
         self._runner = CommandRunner(
@@ -141,6 +141,7 @@ class Gateway:
             snapshot=self.snapshot,
             busy=self.busy,
         )
+        self._pages.on_revoked(self.http.cut_off)
         stack.push_async_callback(self.close)
         self._reloader = Reloader(self.app, self.http, log_as=self._log_as)
         self._watch = ConfigWatch(self._reloader.files, self._reloader.reload, seen=self._seen)
@@ -248,16 +249,16 @@ class Gateway:
             "configProblem": self._reloader.problem,
             "restartNeeded": self.app.outdated(self.app.config),
             "requests": self.busy(),
-            "pages": len(self._pages.pages()),
+            "pages": await self._pages.count(),
             "isStopping": self._runner.is_stopping,
             "servers": await self._servers(),
         }
 
-    def page(self, *, revoke: bool) -> Mapping[str, Any]:
+    async def page(self, *, revoke: bool) -> Mapping[str, Any]:
         """What `openclaw ui` needs: a new ticket for the page, or how many pages were signed out."""
         if not revoke:
-            return {"url": f"http://127.0.0.1:{self.port}/", "ticket": self._pages.ticket()}
-        revoked = self._pages.revoke()
+            return {"url": f"http://127.0.0.1:{self.port}/", "ticket": await self._pages.ticket()}
+        revoked = await self._pages.revoke()
         self.http.cut_off()
         return {"revoked": revoked}
 

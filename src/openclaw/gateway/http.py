@@ -46,7 +46,7 @@ from openclaw.gateway.guard import (
     too_many,
 )
 from openclaw.gateway.meters import Counter, Histogram
-from openclaw.gateway.page_tokens import PageTokens
+from openclaw.gateway.page_tokens import Pages
 from openclaw.gateway.route import Route
 from openclaw.gateway.throttle import Throttle
 from openclaw.log import one_line
@@ -109,9 +109,7 @@ class HttpServer:
     """`routes` are served under `rules`, which may be replaced while it runs, sockets too. `pages` knows who signed in from the page.
     `serving` is told of every request that has something done."""
 
-    def __init__(
-        self, routes: Sequence[Route], rules: GuardRules, pages: PageTokens, serving: Serving = _untraced
-    ) -> None:
+    def __init__(self, routes: Sequence[Route], rules: GuardRules, pages: Pages, serving: Serving = _untraced) -> None:
         self.requests = Counter("openclaw_http_requests_total", "HTTP requests by route and status.", "route", "status")
         self.seconds = Histogram("openclaw_http_request_seconds", "Time to answer an HTTP request.", "route")
         self.routes = tuple(routes)
@@ -223,8 +221,13 @@ class HttpServer:
         assert task is not None
         head = _head_of(request)
         token = presented(self._rules, head.authorizations)
-        is_page = not token and self._pages.is_good(bearer(head.authorizations))
-        refused = refusal(self._rules, head, is_page=is_page)
+        given = bearer(head.authorizations)
+        try:
+            is_page = not token and bool(given) and await self._pages.admits(given)
+            refused = refusal(self._rules, head, is_page=is_page)
+        except StoreError as error:
+            # Nobody can say whether it is good: the page asks again, and is not signed out.
+            is_page, refused = False, GuardRefusal(503, "store_failed", str(error), {"Retry-After": "1"})
         if refused is not None:
             refused = self._throttled(request, head, refused, started)
         # Nobody who is turned away learns which routes there are, not even from the metrics.
@@ -240,7 +243,7 @@ class HttpServer:
                 response = failure(503, "stopping", "The gateway is stopping.")
                 response.force_close()
             else:
-                self._begin(task, token or (bearer(head.authorizations) if is_page else ""))
+                self._begin(task, token or (given if is_page else ""))
                 response = await self._answered(request, handler, route)
         finally:
             self._end(task)

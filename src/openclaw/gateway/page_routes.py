@@ -15,7 +15,7 @@ from aiohttp import web
 from openclaw.errors import UsageError
 from openclaw.gateway.guard import SIGN_IN_PATH, bearer
 from openclaw.gateway.http import HttpServer, failure, json_response, read_object
-from openclaw.gateway.page_tokens import PageTokens
+from openclaw.gateway.page_tokens import Pages
 from openclaw.gateway.route import BYTES, Route
 
 _TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
@@ -78,7 +78,7 @@ def page_files() -> dict[str, PageFile]:
 class PageRoutes:
     """`server` is the one that serves these routes. `frames` is the origin of the panels that it may show, empty for none."""
 
-    def __init__(self, pages: PageTokens, *, frames: str = "") -> None:
+    def __init__(self, pages: Pages, *, frames: str = "") -> None:
         self._pages = pages
         self._policy = f"{POLICY}; frame-src {frames}" if frames else POLICY
         self.server: HttpServer
@@ -116,13 +116,13 @@ class PageRoutes:
         asked: PageSignIn = await read_object(request, PageSignIn)
         if bool(asked.ticket) == bool(asked.token):
             raise UsageError("Send a ticket of `openclaw ui`, or the gateway's token.")
-        token = self._pages.trade(asked.ticket) if asked.ticket else None
+        token = await self._pages.trade(asked.ticket) if asked.ticket else None
         if asked.token and self.server.is_token(asked.token):
-            token = self._pages.issue()
+            token = await self._pages.issue()
         return self.server.wrong_token(request) if token is None else json_response(PageSignedIn(token))
 
     async def sign_out(self, request: web.Request) -> web.Response:
-        self._pages.forget(bearer(request.headers.getall("Authorization", ())))
+        await self._pages.forget(bearer(request.headers.getall("Authorization", ())))
         return json_response({"signedOut": True})
 
 

@@ -23,7 +23,7 @@ from openclaw.gateway.meters import exposition
 from openclaw.gateway.observer import Observer
 from openclaw.gateway.openapi_routes import OpenApiRoutes
 from openclaw.gateway.page_routes import PageRoutes
-from openclaw.gateway.page_tokens import PageTokens
+from openclaw.gateway.page_tokens import Pages
 from openclaw.gateway.panel_frames import PanelFrames
 from openclaw.gateway.panel_routes import PanelRoutes
 from openclaw.gateway.panels import Panels
@@ -48,7 +48,7 @@ def http_server(
     rules: GuardRules,
     *,
     runs: Runs,
-    pages: PageTokens,
+    pages: Pages,
     panels: Panels,
     frames: PanelFrames | None,
     sign_ins: SignIns,
