@@ -45,7 +45,7 @@ from openclaw.protocol.authorizer import Authorizer
 from openclaw.redact import SECRET_SCHEME, remember_guess
 from openclaw.security.approval import Rules
 from openclaw.security.approval_rules import rules_of
-from openclaw.security.audit import AuditLog
+from openclaw.security.audit import AuditLog, AuditTrail
 from openclaw.security.audit_file import AuditFile
 from openclaw.security.grants import Grants, GrantStore
 from openclaw.security.own_places import OwnPlaces
@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from openclaw.fleet.fleet import Fleet
     from openclaw.models.catalog import TraceModel
     from openclaw.secrets.resolve import Resolver
+    from openclaw.secrets.store.encrypted import EncryptedStore
     from openclaw.telemetry.telemetry import Telemetry
     from openclaw.telemetry.turns import Served
 
@@ -128,10 +129,11 @@ class Engine:
             # Before everything that is kept there: what is made first is closed last.
             self.fleet = self._made_fleet()
             self._exit.push_async_callback(self.fleet.close)
+            await self.fleet.open()
         return self
 
     def _made_fleet(self) -> "Fleet":
-        """Nothing is asked of the database yet. Raises OpenClawError when its library is missing."""
+        """Nothing is asked of the database yet. Raises OpenClawError when its library is missing, or it cannot be shared."""
         try:
             from openclaw.fleet.configured import fleet_of
         except ModuleNotFoundError as error:
@@ -180,6 +182,8 @@ class Engine:
                 if self._manager is None:
                     self._warn()
                     self._manager = await self._exit.enter_async_context(self._made_manager())
+                    if self.fleet is not None:
+                        self.fleet.pins.on_changed(self._manager.pins_changed)
         return self._manager
 
     def _made_manager(self) -> Manager:
@@ -203,6 +207,7 @@ class Engine:
             # A gateway starts its servers at once and waits for none; a command starts those it needs.
             eager=self._through_gateway,
             patience=0.0,
+            pins=None if self.fleet is None else self.fleet.pins,
         )
 
     def _warn(self) -> None:
@@ -302,7 +307,7 @@ class Engine:
         from openclaw.net.proxy import ProxyRules
 
         credentials = Credentials(
-            token_files(self.paths.tokens_dir, resolve=self.resolve, key=secret_text(self.config.root.token_store.key)),
+            self._tokens(token_files),
             resolve=self.resolve,
             # The way out that servers take: behind a proxy nobody could sign in otherwise.
             network=ClientOptions(proxies=ProxyRules.from_environment(self.env)),
@@ -310,6 +315,12 @@ class Engine:
         )
         self._exit.push_async_callback(credentials.close)
         return credentials
+
+    def _tokens(self, in_files: "Callable[..., EncryptedStore]") -> "EncryptedStore":
+        key = secret_text(self.config.root.token_store.key)
+        if self.fleet is not None:
+            return self.fleet.token_store(key, self.resolve)
+        return in_files(self.paths.tokens_dir, resolve=self.resolve, key=key)
 
     def _authorizer(self, spec: ServerSpec) -> Authorizer | None:
         return self.credentials.authorizer(spec) if spec.url else None
@@ -379,9 +390,18 @@ class Engine:
 
     @cached_property
     def audit(self) -> AuditLog:
-        log = AuditLog(AuditFile(self.paths.audit_file), events=self.events)
+        log = AuditLog(self._trail(), events=self.events)
         self._exit.callback(log.close)
         return log
+
+    def _trail(self) -> AuditTrail:
+        file = AuditFile(self.paths.audit_file)
+        if self.fleet is None:
+            return file
+        shared = self.fleet.audit_trail(file)
+        shared.start()
+        self._exit.push_async_callback(shared.end)
+        return shared
 
     @cached_property
     def questions(self) -> "Questions":
@@ -395,7 +415,8 @@ class Engine:
             rules = self.approval_rules(agent)
             return Limits(rules.timeout, rules.pending)
 
-        return Questions(events=self.events, audit=lambda: self.audit, limits=limits)
+        board = None if self.fleet is None else self.fleet.board
+        return Questions(events=self.events, audit=lambda: self.audit, limits=limits, board=board)
 
     def asking(self, conversation: Conversation) -> Conversation:
         """A conversation that a surface made, whose agent and session are known by now, with its questions among all others."""
@@ -404,7 +425,7 @@ class Engine:
     @cached_property
     def grants(self) -> Grants:
         """What a person allowed for good."""
-        return GrantStore(self.paths.approvals_file)
+        return GrantStore(self.paths.approvals_file) if self.fleet is None else self.fleet.grants
 
     @cached_property
     def invoke(self) -> Invoke:

@@ -135,9 +135,13 @@ async def test_what_a_server_asks_before_it_gives_what_was_pointed_at_is_answere
 
         def told(changed: QuestionChanged) -> None:
             if changed.state == "pending":
-                one = questions.find(changed.id)
-                answer = (one.id, one.digest, Given("accept"))
-                asyncio.get_running_loop().call_soon(lambda: questions.answer(*answer, by="http"))
+                answering.append(asyncio.ensure_future(agree(changed.id)))
+
+        async def agree(name: str) -> None:
+            one = await questions.find(name)
+            await questions.answer(one.id, one.digest, Given("accept"), by="http")
+
+        answering: list[asyncio.Task[None]] = []
 
         chat = Chat(app, msgspec.structs.replace(context, open_app=lambda: nullcontext(app)), "", "main")
         with questions.watch_session(["form"], chat.session, told):

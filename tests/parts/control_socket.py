@@ -35,7 +35,7 @@ class OneCommand:
     def stop(self) -> None:
         self.stopped.set()
 
-    def page(self, *, revoke: bool) -> Mapping[str, Any]:
+    async def page(self, *, revoke: bool) -> Mapping[str, Any]:
         return {"revoked": 0} if revoke else {"ticket": "once"}
 
 

@@ -54,50 +54,19 @@ class QuestionChanged(msgspec.Struct, frozen=True):
     ended: float = 0.0
 
 
-class OpenQuestion:
-    """One question that waits for its answer. `question` never changes, and `digest` is its. `over` is called once, when it has one."""
+class ShownQuestion(msgspec.Struct, frozen=True):
+    """A question as whoever may answer it sees it. `question` never changes, and `digest` is its. Times are seconds since 1970."""
 
-    def __init__(self, question: Question, digest: str, asked: float, over: "Callable[[OpenQuestion], None]") -> None:
-        self.id = secrets.token_urlsafe(_ID_BYTES)
-        self.question = question
-        self.digest = digest
-        self.asked = asked
-        self.expires = asked
-        # The surface that shows it; none when only watchers see it, or when it is gone.
-        self.surface: asyncio.Task[Answer] | None = None
-        self.answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        self._over = over
-        self._timer: asyncio.TimerHandle | None = None
+    id: str
+    question: Question
+    digest: str
+    asked: float
+    expires: float
 
     @property
     def is_answerable(self) -> bool:
         """Whether it may be answered from elsewhere than where it is shown."""
         return self.question.kind in ANSWERABLE
-
-    def show(self, asking: Coroutine[Any, Any, Answer], heard: "Callable[[asyncio.Task[Answer]], None]") -> None:
-        """Have a surface show it: `heard` is called when that is over."""
-
-        def left(task: "asyncio.Task[Answer]") -> None:
-            self.surface = None
-            heard(task)
-
-        self.surface = asyncio.get_running_loop().create_task(asking)
-        self.surface.add_done_callback(left)
-
-    def settle(self, answer: Answer) -> None:
-        """The first answer counts; any other changes nothing."""
-        if not self.answer.done():
-            self.answer.set_result(answer)
-            if self._timer is not None:
-                self._timer.cancel()
-            self._over(self)
-
-    def limit(self, seconds: float, now: float) -> None:
-        """It expires when so many seconds have passed since it was asked; `now` is the time by the clock that `asked` is by."""
-        if self._timer is not None:
-            self._timer.cancel()
-        self.expires = self.asked + seconds
-        self._timer = asyncio.get_running_loop().call_later(max(0.0, self.expires - now), self.settle, EXPIRED)
 
     def changed(self, answer: Answer | None, now: float) -> QuestionChanged:
         """What is told of it: that it is asked, or what came of it."""
@@ -132,6 +101,56 @@ class OpenQuestion:
             "expiresAt": iso_time(self.expires) if self.is_answerable else None,
             **shown(self.question),
         }
+
+
+class OpenQuestion:
+    """One question of ours that waits for its answer. `over` is called once, when it has one."""
+
+    def __init__(self, question: Question, digest: str, asked: float, over: "Callable[[OpenQuestion], None]") -> None:
+        self.shown = ShownQuestion(secrets.token_urlsafe(_ID_BYTES), question, digest, asked, asked)
+        # The surface that shows it; none when only watchers see it, or when it is gone.
+        self.surface: asyncio.Task[Answer] | None = None
+        self.answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self._over = over
+        self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def id(self) -> str:
+        return self.shown.id
+
+    @property
+    def question(self) -> Question:
+        return self.shown.question
+
+    @property
+    def is_answerable(self) -> bool:
+        return self.shown.is_answerable
+
+    def show(self, asking: Coroutine[Any, Any, Answer], heard: "Callable[[asyncio.Task[Answer]], None]") -> None:
+        """Have a surface show it: `heard` is called when that is over."""
+
+        def left(task: "asyncio.Task[Answer]") -> None:
+            self.surface = None
+            heard(task)
+
+        self.surface = asyncio.get_running_loop().create_task(asking)
+        self.surface.add_done_callback(left)
+
+    def settle(self, answer: Answer) -> None:
+        """The first answer counts; any other changes nothing."""
+        if not self.answer.done():
+            self.answer.set_result(answer)
+            if self._timer is not None:
+                self._timer.cancel()
+            self._over(self)
+
+    def limit(self, seconds: float, now: float) -> None:
+        """It expires when so many seconds have passed since it was asked; `now` is the time by the clock that `asked` is by."""
+        if self._timer is not None:
+            self._timer.cancel()
+        expires = self.shown.asked + seconds
+        self.shown = msgspec.structs.replace(self.shown, expires=expires)
+        self._timer = asyncio.get_running_loop().call_later(max(0.0, expires - now), self.settle, EXPIRED)
 
 
 def changed_json(changed: QuestionChanged) -> dict[str, Any]:

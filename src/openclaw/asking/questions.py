@@ -1,4 +1,4 @@
-"""All open questions of a process, whoever asks them and wherever they are shown.
+"""All open questions of a process, whoever asks them and wherever they are shown; and those of others who share a board with it.
 
 Owns who is asked and for how long: one question at a time for each session, the others in a short line behind it; a time of its own for
 each; the first answer counts, be it typed where the question is shown, sent over HTTP or given by a command, and every later one is told
@@ -18,9 +18,10 @@ from weakref import WeakValueDictionary
 import msgspec
 
 from openclaw.asking.answers import Given, answer_to, digest_of
-from openclaw.asking.open_question import ANSWERABLE, EXPIRED, OpenQuestion, QuestionChanged
+from openclaw.asking.board import Board, Handed, OwnBoard, Watching
+from openclaw.asking.open_question import ANSWERABLE, EXPIRED, OpenQuestion, QuestionChanged, ShownQuestion
 from openclaw.conversation import QUESTION_KINDS, Answer, Asker, Conversation, Question, QuestionKind
-from openclaw.errors import UsageError
+from openclaw.errors import StoreError, UsageError
 from openclaw.event_hub import Event, EventHub
 from openclaw.log import one_line, short_hash
 from openclaw.security.approval import DEFAULT_PENDING, DEFAULT_TIMEOUT
@@ -76,14 +77,6 @@ _NOBODY = Answer("cancel", why="nobody")
 _WITHDRAWN = Answer("cancel", why="withdrawn")
 
 
-class _Watcher(msgspec.Struct, frozen=True, eq=False):
-    kinds: frozenset[str]
-    session: str
-
-    def sees(self, kind: str, session: str) -> bool:
-        return kind in self.kinds and self.session in ("", session)
-
-
 class _Line:
     """The questions of one session: one of them is shown."""
 
@@ -107,7 +100,8 @@ class _Line:
 
 
 class Questions:
-    """`limits` gives the times of an agent. `clock` gives seconds since 1970."""
+    """`limits` gives the times of an agent. `clock` gives seconds since 1970. `board` is where questions of other processes are, unless
+    there are none."""
 
     def __init__(
         self,
@@ -117,7 +111,10 @@ class Questions:
         limits: Callable[[str], Limits] = lambda agent: Limits(),
         clock: Callable[[], float] = time.time,
         grace: float = GRACE,
+        board: Board | None = None,
     ) -> None:
+        self._board = OwnBoard() if board is None else board
+        self._board.attach(self)
         self._events = events
         self._audit = audit
         self._limits = limits
@@ -126,7 +123,7 @@ class Questions:
         self._open: dict[str, OpenQuestion] = {}
         # By id, the oldest first.
         self._ended: dict[str, QuestionChanged] = {}
-        self._watchers: list[_Watcher] = []
+        self._watchers: list[Watching] = []
         self._lines: WeakValueDictionary[str, _Line] = WeakValueDictionary()
         self._is_closed = False
 
@@ -146,14 +143,15 @@ class Questions:
     @contextmanager
     def watch(self, kinds: Collection[str], session: str = "") -> Iterator[None]:
         """Somebody is there who sees questions of these kinds and may answer them, of one session or of all."""
-        watcher = _Watcher(frozenset(kinds).intersection(ANSWERABLE), session)
+        watcher = Watching(tuple(sorted(frozenset(kinds).intersection(ANSWERABLE))), session)
         self._watchers.append(watcher)
+        self._board.watch(self._watchers)
         try:
             yield
         finally:
             self._watchers.remove(watcher)
-            if self._open:
-                asyncio.get_running_loop().call_later(self._grace, self._withdraw_unseen)
+            self._board.watch(self._watchers)
+            self.watchers_left()
 
     @contextmanager
     def watch_session(
@@ -173,38 +171,92 @@ class Questions:
             unsubscribe()
 
     def is_watched(self, kind: str, session: str) -> bool:
-        return any(watcher.sees(kind, session) for watcher in self._watchers)
+        here = any(watcher.sees(kind, session) for watcher in self._watchers)
+        return here or self._board.is_watched(kind, session)
 
-    def pending(self) -> tuple[OpenQuestion, ...]:
-        """The questions that are shown now, the oldest first."""
-        return tuple(one for one in self._open.values() if not one.answer.done())
+    def pending(self) -> tuple[ShownQuestion, ...]:
+        """The questions that are shown now, here and elsewhere, the oldest first."""
+        own = [one.shown for one in self._open.values() if not one.answer.done()]
+        return tuple(sorted([*own, *self._board.others()], key=lambda one: one.asked))
 
-    def recent(self) -> tuple[QuestionChanged, ...]:
+    async def look(self) -> None:
+        """Know what is asked elsewhere now. When that cannot be known, what is asked here is all there is."""
+        try:
+            await self._board.look()
+        except StoreError as error:
+            _log.warning("Questions of other gateways are not known: %s", error)
+
+    async def recent(self) -> tuple[QuestionChanged, ...]:
         """Questions that are over, the newest first."""
-        return tuple(reversed(self._ended.values()))
+        try:
+            others = await self._board.recent()
+        except StoreError as error:
+            _log.warning("Questions of other gateways are not known: %s", error)
+            others = ()
+        return tuple(sorted((*self._ended.values(), *others), key=lambda one: one.ended, reverse=True)[:KEPT])
 
-    def find(self, name: str) -> OpenQuestion:
+    async def find(self, name: str) -> ShownQuestion:
         """The open question of this id, or of the only one that begins so. Raises UnknownQuestionError or AlreadyEndedError."""
-        question = self._open.get(name)
-        if question is None and len(name) >= _SHORTEST_ID:
-            begin_so = [one for one in self._open.values() if one.id.startswith(name)]
-            question = begin_so[0] if len(begin_so) == 1 else None
-        ended = self._ended.get(question.id if question is not None else name)
+        found = self._found(name)
+        if found is None:
+            # It may have been asked elsewhere a moment ago.
+            await self.look()
+            found = self._found(name)
+        ended = self._ended.get(found.id if found is not None else name)
+        if ended is None and found is None:
+            ended = next((one for one in await self.recent() if one.id == name), None)
         if ended is not None:
             raise AlreadyEndedError(ended)
-        if question is None:
+        if found is None:
             raise UnknownQuestionError(f"There is no question {one_line(name, 40)!r}; it may be over.")
-        return question
+        return found
 
-    def answer(self, name: str, digest: str, given: Given, *, by: str) -> QuestionChanged:
+    def _found(self, name: str) -> ShownQuestion | None:
+        known = [*(one.shown for one in self._open.values()), *self._board.others()]
+        if (exact := next((one for one in known if one.id == name), None)) is not None or len(name) < _SHORTEST_ID:
+            return exact
+        begin_so = [one for one in known if one.id.startswith(name)]
+        return begin_so[0] if len(begin_so) == 1 else None
+
+    async def answer(self, name: str, digest: str, given: Given, *, by: str) -> QuestionChanged:
         """Answer a question in the place of who was shown it. Raises UnknownQuestionError, AlreadyEndedError, WrongDigestError or
-        UnfitAnswerError; only the second of them means that it is over."""
-        question = self.find(name)
-        if not hmac.compare_digest(digest.encode(), question.digest.encode()):
+        UnfitAnswerError; only the second of them means that it is over. Raises StoreError when its gateway takes no answer."""
+        shown = await self.find(name)
+        if not hmac.compare_digest(digest.encode(), shown.digest.encode()):
             raise WrongDigestError("The digest is not that of this question: look at it again before you answer.")
-        answer = answer_to(question.question, given)
-        question.settle(msgspec.structs.replace(answer, by=by))
-        return self._ended[question.id]
+        answer = answer_to(shown.question, given)
+        if (own := self._open.get(shown.id)) is not None:
+            own.settle(msgspec.structs.replace(answer, by=by))
+            return self._ended[own.id]
+        ended, counts = await self._board.answer(Handed(shown.id, digest, given, by))
+        if not counts:
+            raise AlreadyEndedError(ended)
+        return ended
+
+    # For the board (board.Desk)
+
+    def take(self, handed: Handed) -> bool:
+        one = self._open.get(handed.id)
+        if (
+            one is None
+            or one.answer.done()
+            or not hmac.compare_digest(handed.digest.encode(), one.shown.digest.encode())
+        ):
+            return False
+        try:
+            answer = answer_to(one.question, handed.given)
+        except UsageError:
+            # Looked at where it was given, too.
+            return False
+        one.settle(msgspec.structs.replace(answer, by=handed.by))
+        return True
+
+    def told(self, changed: QuestionChanged) -> None:
+        self._events.send(changed)
+
+    def watchers_left(self) -> None:
+        if self._open:
+            asyncio.get_running_loop().call_later(self._grace, self._withdraw_unseen)
 
     def close(self) -> None:
         """We are stopping: nothing is asked any more, and what is open goes unanswered."""
@@ -226,8 +278,8 @@ class Questions:
             return _WITHDRAWN
         self._open[one.id] = one
         if one.is_answerable:
-            one.limit(self._seconds(question, is_shown=surface is not None), self._clock())
-        self._tell("question", one, one.changed(None, 0.0))
+            self._limit(one, self._seconds(question, is_shown=surface is not None))
+        self._tell("question", one, one.shown.changed(None, 0.0))
         try:
             if surface is not None:
                 one.show(surface.ask(question), lambda task: self._heard(one, task, surface, by))
@@ -239,6 +291,10 @@ class Questions:
             if (shown := one.surface) is not None:
                 shown.cancel()
                 await asyncio.wait([shown], timeout=_LEAVING)
+
+    def _limit(self, one: OpenQuestion, seconds: float) -> None:
+        one.limit(seconds, self._clock())
+        self._board.post(one)
 
     def _seconds(self, question: Question, *, is_shown: bool) -> float:
         """How long a question may wait: `is_shown` where it was asked, or to watchers alone."""
@@ -261,7 +317,7 @@ class Questions:
         if answer.action != "cancel":
             one.settle(msgspec.structs.replace(answer, by=answer.by or by, why=""))
         elif one.is_answerable and self.is_watched(question.kind, question.session):
-            one.limit(self._seconds(question, is_shown=False), self._clock())
+            self._limit(one, self._seconds(question, is_shown=False))
         elif answer.why == "" and surface.can(question.kind):
             # Somebody is there, and left it open.
             one.settle(Answer("cancel", by=answer.by or by))
@@ -276,7 +332,9 @@ class Questions:
                 one.settle(_WITHDRAWN)
 
     def _end(self, one: OpenQuestion) -> None:
-        ended = one.changed(one.answer.result(), self._clock())
+        ended = one.shown.changed(one.answer.result(), self._clock())
+        if one.is_answerable:
+            self._board.over(one, ended)
         self._ended[one.id] = ended
         if len(self._ended) > KEPT:
             del self._ended[next(iter(self._ended))]

@@ -1,7 +1,8 @@
 """`openclaw approvals list|show|answer`, `/approvals` and `/approve`: the questions that wait for a person, and the answer to one.
 
-They wait in the process that asks them: this is for a running gateway. What a question holds was chosen by models and servers: each
-value is printed as JSON on one line, so that none can pass for a line of ours. An answer counts like any other, if it is the first.
+They wait in the process that asks them: this is for a running gateway, and for all that share a database. What a question holds was chosen
+by models and servers: each value is printed as JSON on one line, so that none can pass for a line of ours. An answer counts like any other,
+if it is the first.
 """
 
 import time
@@ -11,7 +12,7 @@ from typing import Any
 import msgspec
 
 from openclaw.asking.answers import Given
-from openclaw.asking.open_question import OpenQuestion, QuestionChanged, changed_json
+from openclaw.asking.open_question import QuestionChanged, ShownQuestion, changed_json
 from openclaw.asking.questions import AlreadyEndedError, Questions
 from openclaw.commands.console import Console, duration
 from openclaw.commands.dispatch import Context
@@ -30,8 +31,9 @@ _NONE_HERE = "No question waits. They wait in a running gateway: `openclaw gatew
 async def list_questions(context: Context, parsed: Parsed) -> int:
     async with context.open_engine() as engine:
         if parsed.flag("recent"):
-            _show_recent(context.console, engine.questions, as_json=parsed.flag("json"))
+            await _show_recent(context.console, engine.questions, as_json=parsed.flag("json"))
         else:
+            await engine.questions.look()
             pending = engine.questions.pending()
             if parsed.flag("json"):
                 context.console.data([one.as_json() for one in pending])
@@ -54,8 +56,8 @@ def show_pending(console: Console, questions: Questions) -> None:
     console.table(("id", "kind", "agent", "waits", "about"), rows)
 
 
-def _show_recent(console: Console, questions: Questions, *, as_json: bool) -> None:
-    recent = questions.recent()
+async def _show_recent(console: Console, questions: Questions, *, as_json: bool) -> None:
+    recent = await questions.recent()
     if as_json:
         console.data([changed_json(one) for one in recent])
         return
@@ -71,7 +73,7 @@ def _show_recent(console: Console, questions: Questions, *, as_json: bool) -> No
 async def show(context: Context, parsed: Parsed) -> int:
     async with context.open_engine() as engine:
         try:
-            one = engine.questions.find(parsed.text("id"))
+            one = await engine.questions.find(parsed.text("id"))
         except AlreadyEndedError as error:
             if not parsed.flag("json"):
                 raise
@@ -89,7 +91,7 @@ async def answer(context: Context, parsed: Parsed) -> int:
     async with context.open_engine() as engine:
         content = _content(parsed.text("content"))
         given = Given(parsed.text("word"), parsed.text("offer"), content, parsed.text("note"))
-        ended = answer_question(engine.questions, parsed.text("id"), given, parsed.text("digest"))
+        ended = await answer_question(engine.questions, parsed.text("id"), given, parsed.text("digest"))
     if parsed.flag("json"):
         context.console.data(changed_json(ended))
     else:
@@ -97,10 +99,10 @@ async def answer(context: Context, parsed: Parsed) -> int:
     return 0
 
 
-def answer_question(questions: Questions, name: str, given: Given, digest: str = "") -> QuestionChanged:
+async def answer_question(questions: Questions, name: str, given: Given, digest: str = "") -> QuestionChanged:
     """Answer by the id, which names one question and never another; a digest besides is held against what it asks. Raises UsageError."""
-    one = questions.find(name)
-    return questions.answer(one.id, digest or one.digest, given, by="command")
+    one = await questions.find(name)
+    return await questions.answer(one.id, digest or one.digest, given, by="command")
 
 
 def told(ended: QuestionChanged) -> str:
@@ -108,7 +110,7 @@ def told(ended: QuestionChanged) -> str:
     return f"{ended.state.capitalize()}{option}: {_name(ended)}."
 
 
-def described(one: OpenQuestion) -> Iterator[str]:
+def described(one: ShownQuestion) -> Iterator[str]:
     """A question line by line."""
     question, call = one.question, one.question.approval
     yield f"{question.kind} {one.id}, agent {one_line(question.agent, _SHOWN_NAME)}"

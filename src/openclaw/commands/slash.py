@@ -140,6 +140,7 @@ async def _quit(chat: Chat, words: str) -> Outcome:
 
 
 async def _approvals(chat: Chat, words: str) -> Outcome:
+    await chat.app.engine.questions.look()
     show_pending(chat.console, chat.app.engine.questions)
     return Outcome()
 
@@ -149,7 +150,8 @@ async def _approve(chat: Chat, words: str) -> Outcome:
     word, _, note = rest.strip().partition(" ")
     if not word:
         raise UsageError("/approve needs an id and a word.", hint="Try: /approve ID allow-once, allow-always or deny.")
-    chat.console.line(told(answer_question(chat.app.engine.questions, name, Given(word, note=note.strip()))))
+    ended = await answer_question(chat.app.engine.questions, name, Given(word, note=note.strip()))
+    chat.console.line(told(ended))
     return Outcome()
 
 

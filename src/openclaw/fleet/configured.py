@@ -16,6 +16,7 @@ from openclaw.files import replace
 from openclaw.fleet.database import Address
 from openclaw.fleet.fleet import Fleet
 from openclaw.fleet.presence import Who
+from openclaw.fleet.tokens import check_shared_key
 from openclaw.redact import remember_guess
 from openclaw.version import __version__
 
@@ -27,8 +28,11 @@ _NAME_BYTES = 8
 def fleet_of(
     config: Config, resolve: Callable[[str], Awaitable[str]], paths: Paths, *, is_gateway: bool = False
 ) -> Fleet:
-    """`is_gateway`: this is the one gateway of its state directory, so that one of the same name is surely dead."""
+    """`is_gateway`: this is the one gateway of its state directory, so that one of the same name is surely dead. Raises StoreError when its
+    tokens would be encrypted with a key that no other gateway has."""
     section = config.root.session.postgres
+    if is_gateway:
+        check_shared_key(secret_text(config.root.token_store.key))
 
     async def address() -> Address:
         if unset := config.fault(("session", "postgres")):

@@ -6,6 +6,7 @@ Nothing is opened by making one. A gateway begins at its start (`begin`); a comm
 import logging
 from collections.abc import Awaitable, Callable
 
+from openclaw.fleet.audit import FleetAudit
 from openclaw.fleet.database import PATIENCE, Address, Database
 from openclaw.fleet.faults import UnreachableError
 from openclaw.fleet.grants import FleetGrants
@@ -14,9 +15,12 @@ from openclaw.fleet.notices import Notices
 from openclaw.fleet.pages import FleetPages
 from openclaw.fleet.pins import FleetPins
 from openclaw.fleet.presence import Presence, Times, Who
+from openclaw.fleet.questions import FleetBoard
 from openclaw.fleet.revisions import Revisions
 from openclaw.fleet.sessions import PostgresStore
-from openclaw.fleet.tokens import TokenRecords
+from openclaw.fleet.tokens import SharedKey, TokenRecords
+from openclaw.secrets.store.encrypted import EncryptedStore
+from openclaw.security.audit import AuditTrail
 from openclaw.sessions.store import new_session_id
 
 _log = logging.getLogger(__name__)
@@ -43,8 +47,22 @@ class Fleet:
         self.revisions = Revisions(self.database, self.notices)
         self.tokens = TokenRecords(self.database, self.leases, self.revisions)
         self.grants = FleetGrants(self.database, self.revisions)
-        self.pins = FleetPins(self.database)
+        self.pins = FleetPins(self.database, self.revisions)
         self.pages = FleetPages(self.database, self.revisions)
+        self.board = FleetBoard(self.database, self.presence, self.notices)
+        self._name = who.name
+
+    def token_store(self, key: str, resolve: Callable[[str], Awaitable[str]]) -> EncryptedStore:
+        """Tokens of all gateways. `key` is `tokenStore.key`, a reference that `resolve` replaces."""
+        return EncryptedStore(self.tokens, SharedKey(self.database, key, resolve))
+
+    def audit_trail(self, instead: AuditTrail) -> FleetAudit:
+        """The trail of all gateways; `instead` takes what the database cannot. To be ended by whoever asked for it."""
+        return FleetAudit(self.database, self._name, instead)
+
+    async def open(self) -> None:
+        """Know from now on what others change: for a gateway and for a command alike. A database that is away is waited for by nobody."""
+        await self.revisions.start()
 
     async def begin(self) -> None:
         """Be there for others from now on, or as soon as the database can be reached. Raises StoreError for what does not pass."""
@@ -54,13 +72,15 @@ class Fleet:
             _log.warning("%s Until then nothing is started here.", error)
             self.presence.keep()
         self.notices.start()
-        await self.revisions.start()
+        await self.open()
+        self.board.start()
 
     def may_act(self) -> bool:
         """Whether a call of a tool or of a model may be started now."""
         return self.presence.may_act()
 
     async def close(self) -> None:
+        await self.board.close()
         await self.revisions.close()
         await self.grants.close()
         await self.sessions.close()

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from openclaw.content import to_json
 from openclaw.errors import StoreError
 from openclaw.fleet.database import Connection, Database, Record
 from openclaw.fleet.revisions import Revisions
@@ -121,7 +122,7 @@ async def insert(connection: Connection, kept: Iterable[KeptGrant]) -> None:
 
 
 def _values(kept: KeptGrant) -> tuple[Any, ...]:
-    return kept.grant.id, msgspec.json.encode(kept.grant).decode(), kept.last_used or None
+    return kept.grant.id, to_json(kept.grant).decode(), kept.last_used or None
 
 
 def _kept(row: Record) -> KeptGrant:

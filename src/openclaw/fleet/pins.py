@@ -2,11 +2,13 @@
 at every one.
 
 One row a tool, so that gateways which list a server at the same time add to each other; one more, for the tool without a name, has what
-is known of the server as a whole. Read when a server was listed, never at a call.
+is known of the server as a whole. Read when a server was listed, never at a call. When somebody else changes what we have read, whoever
+wants to know is told which servers it is about.
 """
 
 import asyncio
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Callable, Collection, Sequence
 from typing import Final
 
 import msgspec
@@ -14,6 +16,7 @@ import msgspec
 from openclaw.config.servers import ServerSpec
 from openclaw.content import to_json
 from openclaw.fleet.database import Connection, Database, Record
+from openclaw.fleet.revisions import Revisions
 from openclaw.mcp.cache import identity
 from openclaw.mcp.pin_store import Pins
 from openclaw.mcp.tools.pins import Pin
@@ -21,6 +24,8 @@ from openclaw.mcp.tools.pins import Pin
 PIN: Final = "pin"
 # No tool has such a name.
 _WHOLE: Final = ""
+# What no pins come to.
+_NOTHING: Final = ""
 
 _READ = "SELECT tool, pin FROM openclaw.pin WHERE server = $1"
 # Where the row is another by now, it stays.
@@ -35,6 +40,11 @@ _CHANGE = (
 _SET = (
     "INSERT INTO openclaw.pin AS p (server, tool, pin) SELECT $1, t, n FROM unnest($2::text[], $3::bytea[]) AS now (t, n)"
     " ON CONFLICT (server, tool) DO UPDATE SET pin = excluded.pin WHERE p.pin <> excluded.pin"
+)
+# What the pins of each server come to: the digests of its tools, in the order of their bytes.
+_SUMS = (
+    "SELECT server, md5(string_agg(md5(pin), '' ORDER BY tool COLLATE \"C\")) AS sum FROM openclaw.pin"
+    " WHERE server = ANY($1::text[]) AND tool <> '' GROUP BY server"
 )
 # To make very many pins at once would hold up everybody.
 _MANY = 500
@@ -56,11 +66,20 @@ _whole = msgspec.json.Decoder(_Whole)
 class FleetPins:
     """A `PinStore` (mcp/pin_store.py)."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, revisions: Revisions) -> None:
         self._database = database
+        # Of each server that was read here, what its pins came to.
+        self._known: dict[str, str] = {}
+        self._heard: Callable[[Collection[str]], None] = lambda servers: None
+        revisions.follow(PIN, self._look)
+
+    def on_changed(self, heard: Callable[[Collection[str]], None]) -> None:
+        """`heard` is called with the identities of servers whose pins another gateway changed."""
+        self._heard = heard
 
     async def read(self, spec: ServerSpec) -> Pins:
         rows = await self._database.rows(_READ, identity(spec))
+        self._known[identity(spec)] = _sum_of(rows)
         return await asyncio.to_thread(pins_of, rows) if len(rows) > _MANY else pins_of(rows)
 
     async def add(self, spec: ServerSpec, before: Pins, after: Pins) -> Pins:
@@ -83,10 +102,24 @@ class FleetPins:
                 rows: list[Record] = await connection.fetch(_READ, server)
             return rows
 
-        return pins_of(await self._database.settled(write))
+        rows = await self._database.settled(write)
+        self._known[server] = _sum_of(rows)
+        return pins_of(rows)
 
     async def accept(self, spec: ServerSpec, pins: Pins) -> None:
         await self._database.settled(lambda connection: keep(connection, identity(spec), spec.name, pins))
+        await self.read(spec)
+
+    async def _look(self) -> None:
+        """Something was pinned somewhere: is it something that we have read?"""
+        if not self._known:
+            return
+        found = dict.fromkeys(self._known, _NOTHING)
+        found |= {row["server"]: row["sum"] for row in await self._database.rows(_SUMS, list(self._known))}
+        changed = {server for server, total in found.items() if self._known.get(server) != total}
+        if changed:
+            self._known |= {server: found[server] for server in changed}
+            self._heard(changed)
 
 
 async def keep(connection: Connection, server: str, name: str, pins: Pins) -> None:
@@ -108,6 +141,17 @@ def pins_of(rows: Sequence[Record]) -> Pins:
         else:
             tools[row["tool"]] = _pin.decode(row["pin"])
     return Pins(tools, whole.told, whole.version)
+
+
+def _sum_of(rows: Sequence[Record]) -> str:
+    """The same as `_SUMS` gives."""
+    pins = sorted((row["tool"].encode(), row["pin"]) for row in rows if row["tool"] != _WHOLE)
+    return _md5("".join(_md5(pin) for _, pin in pins).encode()) if pins else _NOTHING
+
+
+def _md5(data: bytes) -> str:
+    # To notice a change, and nothing else.
+    return hashlib.md5(data, usedforsecurity=False).hexdigest()
 
 
 def _of_whole(spec: ServerSpec, pins: Pins) -> bytes:

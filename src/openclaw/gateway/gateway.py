@@ -97,7 +97,8 @@ class Gateway:
         self._feed = Feed(self._events)
         self._observer = Observer(self._events)
         self._runs = Runs(self._events)
-        self._pages: Pages = PageTokens(app.paths.page_tokens_file)
+        fleet = app.engine.fleet
+        self._pages: Pages = PageTokens(app.paths.page_tokens_file) if fleet is None else fleet.pages
         self._stop = stop
         self._started = time.monotonic()
         self._runner = CommandRunner(

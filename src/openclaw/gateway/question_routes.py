@@ -12,7 +12,7 @@ import msgspec
 from aiohttp import web
 
 from openclaw.asking.answers import Given, UnfitAnswerError
-from openclaw.asking.open_question import OpenQuestion, changed_json
+from openclaw.asking.open_question import ShownQuestion, changed_json
 from openclaw.asking.questions import (
     AlreadyEndedError,
     UnknownQuestionError,
@@ -91,14 +91,15 @@ class QuestionRoutes:
         state = read_query(request, QuestionsWanted).state
         kinds = _kinds(request)
         if state == "pending":
+            await self._questions.look()
             pending = [one.as_json() for one in self._questions.pending() if one.question.kind in kinds]
             return json_response({"questions": pending})
-        recent = [changed_json(one) for one in self._questions.recent() if one.kind in kinds]
+        recent = [changed_json(one) for one in await self._questions.recent() if one.kind in kinds]
         return json_response({"questions": recent})
 
     async def show(self, request: web.Request) -> web.Response:
         try:
-            return json_response(self._find(request).as_json())
+            return json_response((await self._find(request)).as_json())
         except AlreadyEndedError as error:
             return json_response(changed_json(error.ended))
         except UnknownQuestionError as error:
@@ -108,8 +109,8 @@ class QuestionRoutes:
         given: NewAnswer = await read_object(request, NewAnswer)
         answer = Given(given.choice, given.offer, given.content, given.note)
         try:
-            one = self._find(request)
-            ended = self._questions.answer(one.id, given.digest, answer, by="http")
+            one = await self._find(request)
+            ended = await self._questions.answer(one.id, given.digest, answer, by="http")
         except UnknownQuestionError as error:
             return failure(404, "question_not_found", str(error))
         except AlreadyEndedError as error:
@@ -138,11 +139,11 @@ class QuestionRoutes:
         is_gone = await self._grants.revoke(request.match_info["id"])
         return json_response({"revoked": True}) if is_gone else _no_grant()
 
-    def _find(self, request: web.Request) -> OpenQuestion:
+    async def _find(self, request: web.Request) -> ShownQuestion:
         """The open question of exactly this id. Raises UnknownQuestionError or AlreadyEndedError."""
         name, kinds = request.match_info["id"], _kinds(request)
         try:
-            one = self._questions.find(name)
+            one = await self._questions.find(name)
         except AlreadyEndedError as error:
             if error.ended.kind in kinds:
                 raise

@@ -484,11 +484,12 @@ class Manager:
         shared = {shared_spec(spec) for spec in specs}
         await asyncio.gather(*(server.roots_changed() for server in self._pool.by(shared)))
 
-    def pins_changed(self) -> None:
-        """What was first seen or accepted of tools is something else now, by the word of others who share it: servers that are up are asked
-        for their tools again, and those held against it."""
+    def pins_changed(self, identities: Collection[str]) -> None:
+        """What was first seen or accepted of the tools of these servers is something else now, by the word of others who share it: those
+        that are up are asked for their tools again, and what they list is held against it."""
         for server in self._pool.all():
-            server.pins_changed()
+            if identity(server.spec) in identities:
+                server.pins_changed()
 
     def _adopt(self, options: ServersOptions) -> None:
         """Work by other settings from now on. Servers that run already do so until they end, whatever their number."""
