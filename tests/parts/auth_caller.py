@@ -1,12 +1,14 @@
-"""A process of its own that calls a protected server: `python auth_caller.py TOKENS_DIR URL [TOOL]`, key in OPENCLAW_TEST_KEY if any.
+"""A process of its own that calls a protected server: `python auth_caller.py TOKENS URL [TOOL]`, key in OPENCLAW_TEST_KEY if any.
 
-Waits for a line on its input first, so that many can start together. Prints the status of the call, or the error.
+TOKENS is a folder, or the address of a database that many gateways share. Waits for a line on its input first, so that many can start
+together. Prints the status of the call, or the error.
 """
 
 import asyncio
 import os
 import sys
 import time
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 from openclaw.auth.credentials import Credentials, token_files
@@ -15,6 +17,7 @@ from openclaw.errors import OpenClawError
 from openclaw.net.client import ClientOptions, HttpClient
 from openclaw.security.egress import OPERATOR
 from openclaw.transport.endpoint import Endpoint
+from parts.postgres import fleet_at
 
 
 async def main(folder: str, url: str, tool: str = "read") -> None:
@@ -22,8 +25,18 @@ async def main(folder: str, url: str, tool: str = "read") -> None:
         return os.environ["OPENCLAW_TEST_KEY"]
 
     key = "secret://env/OPENCLAW_TEST_KEY" if "OPENCLAW_TEST_KEY" in os.environ else ""
-    tokens = token_files(Path(folder), resolve=resolve, key=key, keychain=None)
-    credentials = Credentials(tokens, resolve=resolve, clock=lambda: time.time() + 3600)
+    async with AsyncExitStack() as stack:
+        if folder.startswith("postgres://"):
+            fleet = fleet_at(folder, name=f"gateway-{os.getpid()}")
+            stack.push_async_callback(fleet.close)
+            await fleet.begin()
+            tokens = fleet.token_store(key, resolve)
+        else:
+            tokens = token_files(Path(folder), resolve=resolve, key=key, keychain=None)
+        await call(Credentials(tokens, resolve=resolve, clock=lambda: time.time() + 3600), url, tool)
+
+
+async def call(credentials: Credentials, url: str, tool: str) -> None:
     spec = ServerSpec("files", transport="streamable-http", url=url)
     body = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"%s"}}' % tool.encode()
     print("ready", flush=True)

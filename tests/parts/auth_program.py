@@ -1,6 +1,7 @@
 """A program that holds credentials for a protected server: signs in, calls, restarts with nothing but the disk."""
 
 import asyncio
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -33,11 +34,13 @@ class Clock:
         return self._real() + self.ahead
 
 
-async def called_by_processes(program: "Program", count: int) -> list[bytes]:
-    """What processes of their own say that all call at the same time."""
+async def called_by_processes(program: "Program", count: int, *, tokens: str = "", key: str = "") -> list[bytes]:
+    """What processes of their own say that all call at the same time. `tokens` is where theirs are, if not in the program's folder."""
+    environment = {**os.environ, "PYTHONPATH": str(CALLER.parent.parent), **({"OPENCLAW_TEST_KEY": key} if key else {})}
     processes = [
         await asyncio.create_subprocess_exec(
-            *(sys.executable, str(CALLER), str(program.folder), program.server.url),
+            *(sys.executable, str(CALLER), tokens or str(program.folder), program.server.url),
+            env=environment,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
         )

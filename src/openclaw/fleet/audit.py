@@ -60,6 +60,7 @@ class FleetAudit:
         self._waiting: deque[str] = deque()
         self._number = 0
         self._is_away = False
+        self._is_leaving = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._writing: asyncio.Task[None] | None = None
         self._wake = asyncio.Event()
@@ -91,7 +92,8 @@ class FleetAudit:
         writing = self._writing
         if writing is None:
             return
-        if self._waiting:
+        self._is_leaving = True
+        if self._waiting and not self._is_away:
             with suppress(TimeoutError):
                 async with asyncio.timeout(_LEAVING):
                     await self._written.wait()
@@ -168,6 +170,8 @@ class FleetAudit:
                     if not self._is_away:
                         self._is_away = True
                         _log.warning("%s Lines of the audit trail wait until it is back.", error)
+                    if self._is_leaving:
+                        break
                     if len(self._waiting) > MOST_WAITING:
                         self._spill(len(self._waiting) - MOST_WAITING)
                     await asyncio.sleep(_PAUSE)

@@ -59,7 +59,8 @@ class Revisions:
         try:
             await self.look()
         except StoreError as error:
-            _log.warning("%s Until then no sign-in and no grant of this fleet is used.", error)
+            # Whoever needs something that is not known says so.
+            _log.debug("%s", error)
         self._looking = asyncio.create_task(self._keep_looking(), name="fleet-revisions")
 
     async def look(self) -> None:
