@@ -4,12 +4,17 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
+from msgspec import to_builtins
+
 from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
+from openclaw.config.agents import agent_ids
+from openclaw.config.servers import secret_text, server_specs
 from openclaw.content import to_json
 from openclaw.errors import UsageError
 from openclaw.media import shown_size
+from openclaw.security.audit_file import AuditFile
 from openclaw.security.external import escape_json
 from openclaw.sessions.export import jsonl
 
@@ -46,16 +51,20 @@ async def init(context: Context, parsed: Parsed) -> int:
 
 async def check(context: Context, parsed: Parsed) -> int:
     from openclaw.fleet.health import health_of
+    from openclaw.fleet.moving_records import counts
 
     async with _opened(context) as (_, fleet):
         health = await health_of(fleet)
+        kept = await counts(fleet.database)
     console = context.console
     if parsed.flag("json"):
-        console.data(health)
+        console.data({**to_builtins(health), **kept})
         return 0
     console.line(f"{health.place} answers: {health.software}, tables of step {health.step}.")
     gateways = f"{health.gateways} gateway{'' if health.gateways == 1 else 's'} alive"
     console.line(f"{health.sessions} conversations ({shown_size(health.bytes)}), {gateways}.")
+    signed = f"{kept['records']} sealed records of sign-ins, {kept['grants']} grants, {kept['pins']} pinned tools"
+    console.line(f"{signed}, {kept['lines']} lines of the audit trail.")
     for concern in health.concerns:
         console.line(f"!!  {concern.message}")
         console.line(f"      {concern.fix}")
@@ -103,22 +112,44 @@ async def migrate(context: Context, parsed: Parsed) -> int:
 
 
 async def export(context: Context, parsed: Parsed) -> int:
-    """Every conversation, the one used longest ago first: a line that says which it is, then what `sessions export` prints of it."""
-    async with _opened(context) as (_, fleet):
+    """Every conversation, the one used longest ago first: a line that says which it is, then what `sessions export` prints of it. Then
+    everything else that gateways share, a line each; tokens stay encrypted."""
+    from openclaw.fleet.moving_records import exported
+
+    async with _opened(context) as (app, fleet):
         for info in reversed(await fleet.sessions.list()):
             which = {"type": "conversation", "key": info.key, "agent": info.agent, "title": info.title}
             context.console.out(f"{escape_json(to_json(which).decode())}\n")
             for line in jsonl(await fleet.sessions.show(info.key)):
                 context.console.out(f"{line}\n")
                 await context.console.flush()
+        async for value in exported(fleet.database):
+            context.console.out(f"{escape_json(to_json(value).decode())}\n")
+            await context.console.flush()
+        async for records in fleet.audit_trail(AuditFile(app.paths.audit_file)).batches():
+            for record in records:
+                context.console.out(f"{escape_json(to_json({'type': 'audit', 'record': record}).decode())}\n")
+            await context.console.flush()
     return 0
 
 
 def _parts(app: "App", fleet: "Fleet") -> "list[Part]":
     """What is moved, in this order."""
+    from openclaw.fleet.configured import gateway_name
     from openclaw.fleet.moving import Sessions
+    from openclaw.fleet.moving_records import AuditMoved, GrantsMoved, PagesMoved, PinsMoved, Tokens
 
-    return [Sessions(app.paths.sessions_file, fleet.database, fleet.sessions)]
+    paths, database, key = app.paths, fleet.database, secret_text(app.config.root.token_store.key)
+    specs = [spec for agent in agent_ids(app.config) for spec in server_specs(app.config, agent)]
+    target = fleet.token_store(key, app.engine.resolve)
+    return [
+        Sessions(paths.sessions_file, database, fleet.sessions),
+        Tokens(paths.tokens_dir, database, target, specs=specs, key=key, resolve=app.engine.resolve),
+        GrantsMoved(paths.approvals_file, database),
+        PinsMoved(paths.data_dir / "mcp" / "pins", database),
+        PagesMoved(paths.page_tokens_file, database),
+        AuditMoved(AuditFile(paths.audit_file), database, gateway_name(paths.data_dir)),
+    ]
 
 
 def _progress(console: Console, what: str) -> Callable[[int, int], None]:

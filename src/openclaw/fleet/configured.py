@@ -43,11 +43,12 @@ def fleet_of(
             _remember(one)
         return Address(url, listen_url, section.pool_size, section.statement_cache)
 
-    name = _name(paths.data_dir) if is_gateway else f"{socket.gethostname()}:{os.getpid()}"
+    name = gateway_name(paths.data_dir) if is_gateway else f"{socket.gethostname()}:{os.getpid()}"
     return Fleet(address, Who(name, __version__, config=str(config.file), replaces=is_gateway))
 
 
-def _name(folder: Path) -> str:
+def gateway_name(folder: Path) -> str:
+    """What the gateway of a state directory is called, over its restarts."""
     file = folder / _NAME_FILE
     with suppress(OSError, UnicodeDecodeError):
         if known := file.read_text("ascii").strip():

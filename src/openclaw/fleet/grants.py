@@ -63,7 +63,7 @@ class FleetGrants:
         await self._database.rows(_READ)
 
     async def kept(self) -> tuple[KeptGrant, ...]:
-        return tuple(map(_kept, await self._database.rows(_READ)))
+        return tuple(await read_all(self._database))
 
     async def add(self, *grants: Grant) -> None:
         async def write(connection: Connection) -> None:
@@ -104,12 +104,17 @@ class FleetGrants:
             _log.warning("It cannot be noted that a grant was used: %s", error)
 
     async def _load(self) -> None:
-        kept = [_kept(row) for row in await self._database.rows(_READ)]
+        kept = await read_all(self._database)
         grants = tuple(one.grant for one in kept)
         self._used = {one.grant.id: one.last_used for one in kept}
         if grants != self._grants:
             self._grants = grants
             self._revision += 1
+
+
+async def read_all(database: Database) -> list[KeptGrant]:
+    """Raises StoreError."""
+    return [_kept(row) for row in await database.rows(_READ)]
 
 
 async def insert(connection: Connection, kept: Iterable[KeptGrant]) -> None:
