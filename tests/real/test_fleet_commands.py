@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from openclaw.content import AssistantMessage, Image, Text, ToolCall, ToolMessage, UserMessage
+from openclaw.conversation import Conversation, Question
 from openclaw.fleet.moving import Sessions
 from openclaw.sessions.sqlite import SqliteStore
 from openclaw.sessions.store import Store
@@ -30,10 +31,9 @@ def in_database(url: str, **more: Any) -> dict[str, Any]:
 @contextmanager
 def place_at(folder: Path, url: str, **more: Any) -> Iterator[Home]:
     folder.mkdir(exist_ok=True)
-    with home(folder, env={"DATABASE": url}) as made:
-        made.save(
-            in_database("${DATABASE}"), **made.script({"text": "hello"}, {"text": "again"}, {"text": "more"}), **more
-        )
+    with home(folder, env={"DATABASE": url, "TOKEN_KEY": "correct horse battery staple"}) as made:
+        script = made.script({"text": "hello"}, {"text": "again"}, {"text": "more"})
+        made.save({**in_database("${DATABASE}"), "tokenStore": {"key": "secret://env/TOKEN_KEY"}}, **script, **more)
         yield made
 
 
@@ -59,18 +59,26 @@ def test_the_tables_are_made_checked_and_filled_from_files(postgres: PostgresSer
         assert (before.returncode, before.stdout) == (1, "")
         assert "has no tables of OpenClaw yet. Run: openclaw store init" in before.stderr
         assert place.run("store", "init").stdout.startswith("Made the tables in postgres://127.0.0.1:")
-        assert "has all tables already (step 1)" in place.run("store", "init").stdout
+        assert "has all tables already (step 2)" in place.run("store", "init").stdout
         asyncio.run(fill(SqliteStore(place.paths.sessions_file), 12))
 
         moved = place.run("store", "migrate", "--from", "file")
-        assert (moved.returncode, moved.stdout) == (
+        names = ["tokens and registrations", "grants", "pins", "signed-in pages", "lines of the audit trail"]
+        assert (moved.returncode, moved.stdout.splitlines()) == (
             0,
-            "conversations: 12 copied, 0 there already; all compared equal.\n",
+            [
+                "conversations: 12 copied, 0 there already; all compared equal.",
+                *(f"{name}: 0 copied, 0 there already; all compared equal." for name in names),
+            ],
         )
         again = place.run("store", "migrate", "--from", "file", "--json")
-        assert json.loads(again.stdout) == [
-            {"part": "conversations", "copied": 0, "kept": 12, "refused": [], "different": []}
-        ]
+        assert json.loads(again.stdout)[0] == {
+            "part": "conversations",
+            "copied": 0,
+            "kept": 12,
+            "refused": [],
+            "different": [],
+        }
         checked = place.run("store", "check")
         assert "PostgreSQL" in checked.stdout
         assert "12 conversations" in checked.stdout
@@ -247,3 +255,54 @@ def test_doctor_names_the_database_and_what_could_be_better(postgres: PostgresSe
         lazy = url + "?options=-c%20synchronous_commit%3Doff"
         place.save(in_database(lazy))
         assert "Database: synchronous_commit is off" in place.run("doctor", "--offline").stdout
+
+
+def test_a_gateway_whose_tokens_no_other_could_open_is_refused_at_its_start(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    url = asyncio.run(postgres.new_database())
+    with home(tmp_path) as place:
+        place.save(in_database(url))
+        done = place.run("gateway", "run")
+    assert done.returncode == 1
+    assert "a key in the keychain or in a file of one machine opens them nowhere else" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+async def test_a_page_and_an_approval_of_one_gateway_hold_at_the_other(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    """As behind a balancer: the page signs in here, asks there, and watches elsewhere."""
+    url = await postgres.new_database()
+    with place_at(tmp_path / "one", url) as first, place_at(tmp_path / "two", url) as second:
+        async with running(first) as one, running(second) as two:
+            ticket = (await one.gateway.page(revoke=False))["ticket"]
+            async with two.client.post(two.url + "/v1/page/session", json={"ticket": ticket}) as response:
+                token = (await response.json())["token"]
+            for gateway in (one, two):
+                async with gateway.client.get(
+                    gateway.url + "/v1/status", headers={"Authorization": f"Bearer {token}"}
+                ) as response:
+                    assert response.status == 200
+            engine = one.gateway.app.engine
+            with two.gateway.app.engine.questions.watch(["approval"]):
+                while not engine.questions.is_watched("approval", "agent:main:x"):
+                    await asyncio.sleep(0)
+                asker = engine.asking(Conversation("main", "agent:main:x", surface="http")).asker
+                asking = asyncio.create_task(asker.ask(Question("approval", "Go on? ", options=("once",))))
+                while not (found := (await two.get("/v1/approvals"))[1]["questions"]):
+                    await asyncio.sleep(0)
+                answer = {"digest": found[0]["digest"], "choice": "once"}
+                status, said = await two.post(f"/v1/approvals/{found[0]['id']}", answer)
+                assert (status, said["state"], said["option"]) == (200, "accepted", "once")
+                assert (await asking).is_yes
+                assert (await two.post(f"/v1/approvals/{found[0]['id']}", answer))[0] == 409
+            assert await two.gateway.page(revoke=True) == {"revoked": 1}
+            while True:
+                async with one.client.get(
+                    one.url + "/v1/status", headers={"Authorization": f"Bearer {token}"}
+                ) as response:
+                    if response.status == 401:
+                        break
+            records = (await two.get("/v1/audit"))[1]["records"]
+            assert {record["event"] for record in records} == {"question", "answer"}

@@ -10,8 +10,8 @@ import gc
 import logging
 import os
 import time
-from collections.abc import Callable, Mapping
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,7 +74,7 @@ async def serve(
         rules = await rules_of(config, env, paths.gateway_token_file)
         # Before any server is started: a port that is taken should cost nobody anything.
         sockets = listen(config.root.gateway.bind, config.root.gateway.port)
-        async with App(config, paths=paths, env=env, through_gateway=True) as app:
+        async with _closing(sockets), App(config, paths=paths, env=env, through_gateway=True) as app:
             gateway = Gateway(app, root, stop, log_as, seen)
             async with AsyncExitStack() as stack:
                 await gateway.start(stack, rules, sockets)
@@ -84,6 +84,16 @@ async def serve(
                 await stop.wait()
                 _log.info("The gateway stops.")
                 await gateway.drain()
+
+
+@asynccontextmanager
+async def _closing(sockets: "list[socket.socket]") -> AsyncIterator[None]:
+    """Also when nobody comes to serve them."""
+    try:
+        yield
+    finally:
+        for one in sockets:
+            one.close()
 
 
 class Gateway:
