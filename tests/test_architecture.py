@@ -32,6 +32,7 @@ ROWS: list[list[str]] = [
         "event_hub",
         "grant",
         "conversation",
+        "run_state",
         "standstill",
         "trace_context",
         "tool",

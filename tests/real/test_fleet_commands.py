@@ -306,3 +306,25 @@ async def test_a_page_and_an_approval_of_one_gateway_hold_at_the_other(
                         break
             records = (await two.get("/v1/audit"))[1]["records"]
             assert {record["event"] for record in records} == {"question", "answer"}
+
+
+async def test_a_run_is_begun_once_by_all_gateways_and_watched_from_any(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    url = await postgres.new_database()
+    with place_at(tmp_path / "one", url) as first, place_at(tmp_path / "two", url) as second:
+        async with running(first) as one, running(second) as two:
+            body = {"message": "hi", "id": "mine", "sessionKey": "shared"}
+            begun = await asyncio.gather(*(gateway.post("/v1/runs", body) for gateway in (one, two, one, two)))
+            assert {status for status, _ in begun} == {202}
+            assert {state["run"] for _, state in begun} == {"mine"}
+            for gateway in (one, two):
+                async with gateway.client.get(
+                    gateway.url + "/v1/runs/mine/events", headers=gateway.headers
+                ) as response:
+                    assert b"event: ended" in await response.read()
+                state = (await gateway.get("/v1/runs/mine"))[1]
+                assert (state["state"], state["reason"]) == ("over", "done")
+            # One of them carried it out, once.
+            entries = (await two.get("/v1/sessions/agent:main:shared"))[1]["entries"]
+            assert [entry["role"] for entry in entries if "role" in entry] == ["user", "assistant"]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import asyncpg
+import msgspec
 import pytest
 from msgspec import Raw
 
@@ -25,6 +26,7 @@ from openclaw.fleet.tokens import SharedKey, TokenRecords
 from openclaw.grant import Grant
 from openclaw.mcp.pin_store import Pins
 from openclaw.mcp.tools.pins import Pin
+from openclaw.run_state import RunState
 from openclaw.secrets.store.encrypted import EncryptedStore
 from openclaw.security.audit_file import AuditFile
 from parts.auth_program import Clock, Program, called_by_processes
@@ -417,3 +419,35 @@ async def test_lines_that_the_database_does_not_take_are_in_the_file_of_the_mach
     await trail.end()
     await fleet.close()
     assert await file.last(5) == [{"call": "1"}]
+
+
+# Runs
+
+
+def run_state(id: str) -> RunState:
+    return RunState(id, "main", "agent:main:x", "running", "", 0, 0.0)
+
+
+async def test_a_run_is_claimed_by_one_gateway_ended_from_another_and_lost_with_its_own(
+    two: tuple[Fleet, Fleet],
+) -> None:
+    one, other = two
+    cancelled: list[str] = []
+    one.runs.on_cancel(cancelled.append)
+    assert await one.runs.claim(run_state("r")) is None
+    before = await other.runs.claim(run_state("r"))
+    assert before is not None
+    assert (before.run, before.state, await other.runs.others("agent:main:x")) == ("r", "running", [before])
+    assert await one.runs.others() == []
+    await other.runs.cancel("r")
+    while not cancelled:
+        await asyncio.sleep(0)
+    one.runs.over(msgspec.structs.replace(run_state("r"), state="over", reason="cancelled"))
+    while (found := await other.runs.find("r")) is None or found.state == "running":
+        await asyncio.sleep(0)
+    assert found.reason == "cancelled"
+    assert await one.runs.claim(run_state("s")) is None
+    await other.database.value("UPDATE openclaw.gateway SET alive_until = clock_timestamp() WHERE name = 'one'")
+    lost = await other.runs.claim(run_state("s"))
+    assert lost is not None
+    assert (lost.state, lost.reason) == ("over", "lost")

@@ -17,6 +17,7 @@ from openclaw.fleet.pins import FleetPins
 from openclaw.fleet.presence import Presence, Times, Who
 from openclaw.fleet.questions import FleetBoard
 from openclaw.fleet.revisions import Revisions
+from openclaw.fleet.runs import FleetRuns
 from openclaw.fleet.sessions import PostgresStore
 from openclaw.fleet.tokens import SharedKey, TokenRecords
 from openclaw.secrets.store.encrypted import EncryptedStore
@@ -50,6 +51,7 @@ class Fleet:
         self.pins = FleetPins(self.database, self.revisions)
         self.pages = FleetPages(self.database, self.revisions)
         self.board = FleetBoard(self.database, self.presence, self.notices)
+        self.runs = FleetRuns(self.database, self.presence, self.notices)
         self._name = who.name
 
     def token_store(self, key: str, resolve: Callable[[str], Awaitable[str]]) -> EncryptedStore:
@@ -74,12 +76,14 @@ class Fleet:
         self.notices.start()
         await self.open()
         self.board.start()
+        self.runs.start()
 
     def may_act(self) -> bool:
         """Whether a call of a tool or of a model may be started now."""
         return self.presence.may_act()
 
     async def close(self) -> None:
+        await self.runs.close()
         await self.board.close()
         await self.revisions.close()
         await self.grants.close()

@@ -106,7 +106,7 @@ class Gateway:
         self._events = app.engine.events
         self._feed = Feed(self._events)
         self._observer = Observer(self._events)
-        self._runs = Runs(self._events)
+        self._runs = Runs(self._events, None if app.engine.fleet is None else app.engine.fleet.runs)
         fleet = app.engine.fleet
         self._pages: Pages = PageTokens(app.paths.page_tokens_file) if fleet is None else fleet.pages
         self._stop = stop

@@ -4,28 +4,34 @@ Unlike an answer of OpenAI's wires (chat_routes.py), a run goes on when its call
 surface without a person of its own: of whoever watches `/v1/events?answers=…`. A line that begins with a slash is text for the model.
 """
 
+import asyncio
 import re
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from typing import Annotated, Any
 
 import msgspec
 from aiohttp import web
 
 from openclaw.agent.attachments import Attachment
-from openclaw.agent.events import Event, Sink, ToolEnd
+from openclaw.agent.events import Event, RunEnd, Sink, ToolEnd
 from openclaw.app import App, Reply
+from openclaw.content import Usage, to_json
 from openclaw.conversation import Conversation
 from openclaw.errors import UsageError
 from openclaw.gateway.http import KEEP_ALIVE, MOST_NUMBER, failure, json_response, read_object, read_query
 from openclaw.gateway.panels import Panels
 from openclaw.gateway.route import EVENTS, Route
-from openclaw.gateway.runs import Runs, RunState, TooManyRunsError
+from openclaw.gateway.run_events import run_event
+from openclaw.gateway.runs import BegunBeforeError, RunEvent, Runs, TooManyRunsError
 from openclaw.media import ITEM_BYTES, MAX_FILES, MAX_IMAGES, clean_type, decode_base64, safe_name
+from openclaw.run_state import RunState
 from openclaw.sessions.key import new_key
 from openclaw.sessions.key import session_key as full_key
 
 # What a browser sends back of an event; anything else is not worth an error.
 _NUMBER = re.compile(r"[0-9]{1,15}")
+# Seconds between two looks at a run of another gateway.
+_LOOK_ELSEWHERE = 0.5
 # Conversations that a caller begins without a name.
 NAMESPACE = "run"
 
@@ -136,43 +142,62 @@ class RunRoutes:
 
         try:
             files = [{"name": one.name, "mimeType": one.mime_type, "size": len(one.data)} for one in attachments]
-            run = self._runs.begin(asked.id, spec.id, key, work, said={"text": asked.message, "files": files})
+            run = await self._runs.begin(asked.id, spec.id, key, work, said={"text": asked.message, "files": files})
         except TooManyRunsError as error:
             return failure(429, "too_many_runs", str(error))
+        except BegunBeforeError as error:
+            return json_response(error.state, status=202)
         return json_response(run.state(), status=202)
 
     async def list_runs(self, request: web.Request) -> web.Response:
-        found = self._runs.all(read_query(request, RunsWanted).session_key)
-        return json_response(RunList([run.state() for run in found]))
+        return json_response(RunList(await self._runs.states(read_query(request, RunsWanted).session_key)))
 
     async def show(self, request: web.Request) -> web.Response:
         run = self._runs.find(request.match_info["id"])
-        return json_response(run.state()) if run is not None else _unknown()
+        state = run.state() if run is not None else await self._runs.directory.find(request.match_info["id"])
+        return json_response(state) if state is not None else _unknown()
 
     async def cancel(self, request: web.Request) -> web.Response:
         run = self._runs.find(request.match_info["id"])
-        if run is None:
+        if run is not None:
+            self._runs.cancel(run)
+            return json_response(run.state())
+        directory = self._runs.directory
+        if (state := await directory.find(request.match_info["id"])) is None:
             return _unknown()
-        self._runs.cancel(run)
-        return json_response(run.state())
+        if state.state == "running":
+            await directory.cancel(state.run)
+        return json_response(state)
 
     async def events(self, request: web.Request) -> web.StreamResponse:
         """Everything after event `after` (or the header Last-Event-ID), then as it comes, to the end of the run."""
-        run = self._runs.find(request.match_info["id"])
-        if run is None:
+        id = request.match_info["id"]
+        run = self._runs.find(id)
+        if run is None and await self._runs.directory.find(id) is None:
             return _unknown()
         last = request.headers.get("Last-Event-ID", "")
         after = read_query(request, EventsWanted).after or (int(last) if _NUMBER.fullmatch(last) else 0)
         response = web.StreamResponse(headers=self._headers(request))
         response.content_type = "text/event-stream"
         await response.prepare(request)
-        async for event in run.events(after, KEEP_ALIVE):
+        seen = run.events(after, KEEP_ALIVE) if run is not None else self._elsewhere(id, after)
+        async for event in seen:
             if event is None:
                 await response.write(b": still here\n\n")
             else:
                 await response.write(b"event: %s\ndata: %s\nid: %d\n\n" % (event.kind.encode(), event.body, event.seq))
         await response.write_eof()
         return response
+
+    async def _elsewhere(self, id: str, after: int) -> AsyncIterator[RunEvent | None]:
+        """What is told of a run of another gateway: that its events are not here, so that whoever watches reads the session, and its
+        end."""
+        yield RunEvent(after, "gap", to_json({"missed": 0}))
+        while (state := await self._runs.directory.find(id)) is not None and state.state == "running":
+            yield None
+            await asyncio.sleep(_LOOK_ELSEWHERE)
+        kind, data = run_event(RunEnd("error", Usage(), ""))
+        yield RunEvent(after + 1, kind, to_json({**data, "reason": "lost" if state is None else state.reason}))
 
 
 def read_attachments(given: list[SentAttachment]) -> tuple[Attachment, ...]:

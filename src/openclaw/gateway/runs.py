@@ -11,7 +11,7 @@ import secrets
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
@@ -19,9 +19,11 @@ from openclaw.agent.events import Event, RunEnd, Sink
 from openclaw.content import Usage, to_json
 from openclaw.errors import OpenClawError, UsageError
 from openclaw.event_hub import EventHub
+from openclaw.gateway.run_directory import OwnDirectory, RunDirectory
 from openclaw.gateway.run_events import run_event
 from openclaw.redact import redact
 from openclaw.reply import Reply
+from openclaw.run_state import RunState
 from openclaw.security.unframe import Unframer
 
 _log = logging.getLogger(__name__)
@@ -49,20 +51,16 @@ class RunChanged(msgspec.Struct, frozen=True):
     reason: str = ""
 
 
-class RunState(msgspec.Struct, frozen=True, rename="camel"):
-    """How a run stands. `reason` says how it ended; `last_event` is the number of its newest event, `began_at` seconds since 1970."""
-
-    run: str
-    agent: str
-    session_key: str
-    state: Literal["running", "over"]
-    reason: str
-    last_event: int
-    began_at: float
-
-
 class TooManyRunsError(OpenClawError):
     pass
+
+
+class BegunBeforeError(OpenClawError):
+    """Another gateway has a run of this id, or had one; `state` says how it stands."""
+
+    def __init__(self, state: RunState) -> None:
+        super().__init__("A run of this id was begun before.")
+        self.state = state
 
 
 class RunEvent(msgspec.Struct, frozen=True):
@@ -197,15 +195,17 @@ Work = Callable[[Sink], Awaitable[Reply]]
 
 
 class Runs:
-    """All runs of a gateway. `events` is told when one begins or ends."""
+    """All runs of a gateway. `events` is told when one begins or ends, and `directory` the other gateways."""
 
-    def __init__(self, events: EventHub) -> None:
+    def __init__(self, events: EventHub, directory: RunDirectory | None = None) -> None:
         self._events = events
+        self.directory = OwnDirectory() if directory is None else directory
+        self.directory.on_cancel(self._cancel_named)
         self._runs: dict[str, Run] = {}
 
-    def begin(self, id: str, agent: str, session: str, work: Work, *, said: dict[str, Any]) -> Run:
+    async def begin(self, id: str, agent: str, session: str, work: Work, *, said: dict[str, Any]) -> Run:
         """Start a run with what is said in it; the one that has this id already is given back. Raises UsageError for an id nobody should
-        use."""
+        use, BegunBeforeError when another gateway has it, StoreError when nobody knows."""
         if id and (found := self.find(id)) is not None:
             return found
         if len(id) > _LONGEST_ID or not all(one.isalnum() or one in "-_" for one in id) or not id.isascii():
@@ -214,6 +214,12 @@ class Runs:
         if self.under_way >= MOST_RUNS:
             raise TooManyRunsError(f"{MOST_RUNS} runs are under way already.", hint="Wait for one to end.")
         run = Run(id or secrets.token_urlsafe(12), agent, session)
+        before = await self.directory.claim(run.state())
+        if before is not None:
+            if (found := self.find(run.id)) is not None:
+                # Asked for twice at the same time.
+                return found
+            raise BegunBeforeError(before)
         # What somebody says is in the store when the model has answered; who comes before that sees it here.
         run.add("said", said)
         self._runs[run.id] = run
@@ -230,10 +236,18 @@ class Runs:
         self._forget()
         return [run for run in reversed(self._runs.values()) if not session or run.session == session]
 
+    async def states(self, session: str = "") -> list[RunState]:
+        """How those stand that are known, here and at other gateways. Raises StoreError."""
+        return [*(run.state() for run in self.all(session)), *await self.directory.others(session)]
+
     def cancel(self, run: Run) -> None:
         """End a run that goes on. It is over when its events say so."""
         if run.task is not None and not run.is_over:
             run.task.cancel()
+
+    def _cancel_named(self, id: str) -> None:
+        if (run := self._runs.get(id)) is not None:
+            self.cancel(run)
 
     @property
     def under_way(self) -> int:
@@ -269,6 +283,7 @@ class Runs:
                 _, data = run_event(RunEnd("cancelled" if reason == "cancelled" else "error", Usage(), redact(error)))
                 run.add("ended", data)
             run.end(reason)
+            self.directory.over(run.state())
             self._events.send(RunChanged(run.id, run.agent, run.session, reason))
 
     def _forget(self) -> None:

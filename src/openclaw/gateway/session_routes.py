@@ -28,7 +28,8 @@ from openclaw.content import (
 from openclaw.gateway.http import MOST_NUMBER, failure, json_response, read_object, read_query
 from openclaw.gateway.route import BYTES, Route
 from openclaw.gateway.run_events import shown_block
-from openclaw.gateway.runs import Runs, RunState
+from openclaw.gateway.runs import Runs
+from openclaw.run_state import RunState
 from openclaw.security.unframe import without_frames
 from openclaw.sessions.event import Entry, Reset, Said, Shortened, Undone
 from openclaw.sessions.export import jsonl, timestamp
@@ -144,7 +145,7 @@ class SessionRoutes:
                 "entries": messages,
                 "first": shown[0].id if shown else None,
                 "more": bool(shown) and shown[0].parent_id is not None,
-                "runs": [run.state() for run in self._runs.all(transcript.info.key)],
+                "runs": await self._runs.states(transcript.info.key),
             }
         )
 

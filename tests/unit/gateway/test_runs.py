@@ -73,7 +73,7 @@ async def test_watchers_see_events_as_they_come_and_the_end() -> None:
         sink(RunEnd("done", Usage()))
         return REPLY
 
-    run = runs.begin("", "main", "agent:main:x", work, said={"text": "hello", "files": []})
+    run = await runs.begin("", "main", "agent:main:x", work, said={"text": "hello", "files": []})
     stream = run.events(0, HANG_GUARD)
     first = [await anext(stream), await anext(stream)]
     assert [event.kind for event in first if event is not None] == ["said", "notice"]
@@ -89,7 +89,7 @@ async def test_runs_are_drained_when_the_gateway_stops() -> None:
         await asyncio.Event().wait()
         return REPLY
 
-    run = runs.begin("", "main", "agent:main:x", work, said={"text": "hello", "files": []})
+    run = await runs.begin("", "main", "agent:main:x", work, said={"text": "hello", "files": []})
     assert runs.under_way == 1
     await runs.drain(0)
 
@@ -103,7 +103,7 @@ async def test_a_fault_of_ours_ends_the_run_with_a_sentence_and_without_its_word
     async def work(sink: Sink) -> Reply:
         raise RuntimeError("hunter2")
 
-    run = runs.begin("", "main", "agent:main:x", work, said={"text": "hello", "files": []})
+    run = await runs.begin("", "main", "agent:main:x", work, said={"text": "hello", "files": []})
     ((_, kind, data),) = await taken(run, after=1)
     assert (kind, data["reason"]) == ("ended", "error")
     assert "hunter2" not in data["error"]

@@ -64,8 +64,12 @@ CREATE TABLE openclaw.ticket (
 CREATE TABLE openclaw.run (
   id text PRIMARY KEY,
   gateway uuid NOT NULL,
+  -- Of the request that began it: the same one asked for again is no second one.
+  mark uuid NOT NULL,
   agent text NOT NULL,
   session bytea NOT NULL,
+  -- Somebody at another gateway ends it.
+  is_cancelled bool NOT NULL DEFAULT false,
   began timestamptz NOT NULL DEFAULT clock_timestamp(),
   ended timestamptz,
   reason text NOT NULL DEFAULT ''
