@@ -146,7 +146,7 @@ _STORE = Command(
         ),
         Command(
             "export",
-            "Print every conversation in the database as JSON lines.",
+            "Print everything in the database as JSON lines; tokens stay encrypted.",
             handler="openclaw.commands.store:export",
             local=True,
         ),
