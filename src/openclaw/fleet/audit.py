@@ -9,7 +9,7 @@ stay is the operator's choice, and a user of the database with INSERT and SELECT
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from datetime import datetime
 from itertools import islice
@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from openclaw.errors import StoreError
 from openclaw.fleet.database import Connection, Database, Record
-from openclaw.security.audit import AuditTrail, Matching
+from openclaw.security.audit import AuditTrail, Matching, searched_for
 from openclaw.security.audit_file import MOST_SEARCHED, record_of
 
 _log = logging.getLogger(__name__)
@@ -116,17 +116,17 @@ class FleetAudit:
 
     async def matching(self, count: int, words: Sequence[str]) -> Matching:
         await self._caught_up()
-        folded = [word.casefold() for word in words]
-        if not folded:
+        if not words:
             total = await self._database.value("SELECT count(*) FROM openclaw.audit")
             return Matching(await self.last(count), total)
         found: list[dict[str, Any]] = []
+        fits = searched_for(words)
         total = searched = 0
         async for rows in self._newest():
             searched += sum(len(row["line"]) for row in rows)
             if searched > MOST_SEARCHED:
                 return Matching(found[::-1], total, is_whole=False)
-            lines = await asyncio.to_thread(_with_all, rows, folded)
+            lines = await asyncio.to_thread(_fitting, rows, fits)
             total += len(lines)
             for line in islice(lines, max(0, count - len(found))):
                 if (record := record_of(line)) is not None:
@@ -209,10 +209,5 @@ def _place(row: Record) -> _Place:
     return row["at"], row["chain"], row["n"]
 
 
-def _with_all(rows: Sequence[Record], words: Sequence[str]) -> list[bytes]:
-    found = []
-    for row in rows:
-        text = row["line"].decode("utf-8", "replace").casefold()
-        if all(word in text for word in words):
-            found.append(row["line"])
-    return found
+def _fitting(rows: Sequence[Record], fits: Callable[[bytes], bool]) -> list[bytes]:
+    return [row["line"] for row in rows if fits(row["line"])]

@@ -158,7 +158,7 @@ class AuditTrail(Protocol):
         ...
 
     async def matching(self, count: int, words: Sequence[str]) -> Matching:
-        """The last records that hold all words, in any case, and none of those after a `-`. A search through a very long trail ends somewhere."""
+        """The last records that `searched_for` fits. A search through a very long trail ends somewhere."""
         ...
 
     def batches(self) -> AsyncIterator[list[dict[str, Any]]]:

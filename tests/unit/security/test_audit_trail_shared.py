@@ -58,6 +58,7 @@ async def test_a_search_counts_what_it_finds_in_any_case(trail: AuditTrail) -> N
     trail.append(lines(*range(20)))
     assert await trail.matching(2, ["ÜBER-1", "outcome"]) == Matching([record(18), record(19)], 11)
     assert await trail.matching(1, []) == Matching([record(19)], 20)
+    assert await trail.matching(1, ["über", "-Über-1"]) == Matching([record(9)], 9)
 
 
 async def test_a_call_leaves_its_two_records(trail: AuditTrail) -> None:
