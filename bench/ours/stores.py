@@ -7,7 +7,6 @@ Sessions are rows in the session file as turns leave them, without what was said
 before takes no room on the disk (a sparse file). Servers are not started: what is measured is our own work.
 """
 
-import asyncio
 import json
 import os
 import sqlite3
@@ -19,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from bench.ours.driver import run
-from openclaw.commands.audit import last_records, matching_records
 from openclaw.config.load import load_config
 from openclaw.config.paths import Paths
 from openclaw.engine import Engine
+from openclaw.security.audit_file import AuditFile
 from openclaw.sessions.sqlite import SqliteStore
 
 TIMES = 9
@@ -74,10 +73,10 @@ async def audit(size: int) -> dict[str, float]:
     write_trail(folder / "calls.jsonl", size)
 
     async def last() -> object:
-        return await asyncio.to_thread(last_records, folder, LINES)
+        return await AuditFile(folder / "calls.jsonl").last(LINES)
 
     async def search() -> object:
-        return await asyncio.to_thread(matching_records, folder, LINES, [RARE])
+        return await AuditFile(folder / "calls.jsonl").matching(LINES, [RARE])
 
     return {"last": await typical(last), "search": await typical(search, 3)}
 
