@@ -1,4 +1,4 @@
-"""`openclaw store`, and gateways that share a PostgreSQL, as a user has them."""
+"""`openclaw store` and `openclaw fleet`, and gateways that share a PostgreSQL, as a user has them."""
 
 import asyncio
 import json
@@ -245,6 +245,35 @@ def test_a_killed_gateway_comes_back_without_waiting_for_its_former_self(
         with gateway_process(place):
             assert asyncio.run(gateways()) == [left]
         assert asyncio.run(gateways()) == []
+
+
+async def test_the_gateways_of_a_fleet_are_listed_with_what_they_hold_and_whether_they_are_heard(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    url = await postgres.new_database()
+    with place_at(tmp_path, url) as place:
+        nobody = await asyncio.to_thread(place.run, "fleet")
+        async with running(place) as gateway:
+            app = gateway.gateway.app
+            fleet = app.engine.fleet
+            assert fleet is not None
+            async with app.store.turn("agent:main:one", "main"), fleet.leases.hold("server:clock"):
+                busy = json.loads((await asyncio.to_thread(place.run, "fleet", "--json")).stdout)
+                shown = (await asyncio.to_thread(place.run, "fleet")).stdout
+            await fleet.database.value(
+                "SELECT openclaw.join_fleet(gen_random_uuid(), 'gone', '0', '', '', interval '0', false)"
+            )
+            dead = json.loads((await asyncio.to_thread(place.run, "fleet", "--json")).stdout)
+    assert nobody.returncode == 0
+    assert nobody.stdout.startswith("No gateway uses postgres://127.0.0.1:")
+    [one] = busy["gateways"]
+    assert (one["alive"], one["turns"], one["leases"]) == (True, 1, ["server:clock"])
+    assert [row.split()[0] for row in shown.splitlines()] == ["gateway", one["name"]]
+    assert "server:clock" in shown
+    assert [(each["name"], each["alive"], each["turns"]) for each in dead["gateways"]] == [
+        (one["name"], True, 0),
+        ("gone", False, 0),
+    ]
 
 
 def test_doctor_names_the_database_and_what_could_be_better(postgres: PostgresServer, tmp_path: Path) -> None:

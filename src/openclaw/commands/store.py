@@ -1,4 +1,5 @@
-"""`openclaw store`: the database of many gateways. Make its tables, check it, move files into it, and write out what is in it."""
+"""`openclaw store` and `openclaw fleet`: the database of many gateways. Make its tables, check it, move files into it, write out what is in
+it, and say who uses it."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -6,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import to_builtins
 
-from openclaw.commands.console import Console
+from openclaw.commands.console import Console, duration
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
 from openclaw.config.agents import agent_ids
@@ -68,6 +69,34 @@ async def check(context: Context, parsed: Parsed) -> int:
     for concern in health.concerns:
         console.line(f"!!  {concern.message}")
         console.line(f"      {concern.fix}")
+    return 0
+
+
+async def fleet(context: Context, parsed: Parsed) -> int:
+    from openclaw.fleet.members import members_of
+
+    async with _opened(context) as (_, fleet):
+        members, place = await members_of(fleet.database), fleet.database.place
+    if parsed.flag("json"):
+        context.console.data({"place": place, "gateways": to_builtins(members)})
+        return 0
+    if not members:
+        context.console.line(f"No gateway uses {place} now. Run: openclaw gateway start")
+        return 0
+    context.console.table(
+        ("gateway", "version", "since", "state", "turns", "leases"),
+        [
+            (
+                one.name,
+                one.version,
+                duration(one.seconds),
+                "alive" if one.alive else "not heard",
+                str(one.turns),
+                ", ".join(one.leases),
+            )
+            for one in members
+        ],
+    )
     return 0
 
 

@@ -153,6 +153,16 @@ _STORE = Command(
     ),
 )
 
+_FLEET = Command(
+    "fleet",
+    "List the gateways that share the database, and what each holds.",
+    handler="openclaw.commands.store:fleet",
+    details="Turns are conversations that it is in the middle of; leases are what it alone does. What one holds that is not heard any more"
+    " is free for the others.",
+    options=(JSON,),
+    local=True,
+)
+
 _PATH = Argument("path", 'Where in the file: agents.defaults.model.primary, or a["key.with.dots"].b.', names="setting")
 _CONFIG = Command(
     "config",
@@ -412,6 +422,7 @@ is asked for one word.\
     ),
     _SESSIONS,
     _STORE,
+    _FLEET,
     _CONFIG,
     _TOOLS,
     _SKILLS,
@@ -447,7 +458,7 @@ The manual page: openclaw completion man | man -l -\
 # What people type first comes first.
 ORDER = (
     *("setup", "agent", "chat", "demo", "status", "doctor", "gateway", "sessions", "models", "keys", "config"),
-    *("tools", "store", "skills", "approvals", "mcp", "mcp-server", "secrets", "audit", "completion"),
+    *("tools", "store", "fleet", "skills", "approvals", "mcp", "mcp-server", "secrets", "audit", "completion"),
 )
 
 
