@@ -109,7 +109,7 @@ async def server() -> AsyncIterator[Server]:
 
 
 @both_loops
-async def test_the_first_request_after_an_answer_is_written_at_once_and_the_others_when_the_turn_ends() -> None:
+async def test_the_first_request_of_a_turn_is_written_at_once_and_the_others_when_it_ends() -> None:
     server = Server()
     server.request(1)
     server.request(2)
@@ -118,12 +118,7 @@ async def test_the_first_request_after_an_answer_is_written_at_once_and_the_othe
     await asyncio.sleep(0)
     assert server.read() == b"2 \n3 \n"
     server.request(4)
-    assert server.read() == b""
-    await asyncio.sleep(0)
     assert server.read() == b"4 \n"
-    server.link.data(b"an answer\n")
-    server.request(5)
-    assert server.read() == b"5 \n"
     server.close()
 
 
@@ -187,7 +182,6 @@ async def test_a_write_that_fails_fails_the_requests_in_it_and_no_others(server:
     server.stop_reading()
     await asyncio.sleep(0)
     assert (server.ends.failures, server.ends.ends) == ({2: False, 3: False}, [])
-    server.link.data(b"an answer\n")
     with pytest.raises(LinkLostError) as caught:
         server.request(4)
     assert not caught.value.maybe_sent
@@ -235,12 +229,14 @@ async def test_the_loop_sleeps_while_an_answer_is_awaited() -> None:
     asked = turns_asked_for(server.link)
     server.request(1)
     await until_asleep(asked)
-    assert asked == []
+    # A request by itself needs none.
+    assert len(asked) == 0
     server.request(2)
     server.request(3)
     await until_asleep(asked)
     # The one in which what was gathered is written.
     assert len(asked) == 1
+    assert server.read() == b"1 \n2 \n3 \n"
     server.close()
 
 

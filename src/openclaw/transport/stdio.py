@@ -36,10 +36,10 @@ STDERR_BURST = 200
 STDERR_PER_SECOND = 50.0
 # What a pipe can hold: a request further back than this was read.
 _PIPE_BYTES = 65536
-# The first request since the server was last heard is written at once, those after it together with all others of their iteration of the
-# event loop: so many, or so many bytes, at a time. Each write may wake the server, which costs us more than the request; too many in one
-# would leave it idle while we prepare them. Who calls one by one needs no end of an iteration, which is one more look of the loop at its
-# descriptors.
+# The first request since the server was last heard, or since others were written together, is written at once, those after it together
+# with all others of their iteration of the event loop: so many, or so many bytes, at a time. Each write may wake the server, which costs
+# us more than the request; too many in one would leave it idle while we prepare them. Who calls one by one needs no end of an iteration,
+# which is one more look of the loop at its descriptors.
 GATHER_REQUESTS = 32
 GATHER_BYTES = 16 << 10
 # When standard output ends, the exit code follows at once, if there is to be one: on a machine that is very busy a little later.
@@ -202,7 +202,7 @@ class StdioLink:
                 self._receiver.failed(id, self._deaf())
 
     def _end_iteration(self) -> None:
-        self._is_due = False
+        self._is_due = self._has_written = False
         self._let_go()
 
     def _deaf(self) -> LinkLostError:
