@@ -16,7 +16,7 @@ demo: ## take the tour of two minutes, no account needed
 	@scripts/setup demo
 	@.venv/bin/openclaw demo
 
-test: lint ## everything that needs pip only, about 10 minutes on two cores
+test: lint ## lint, types, and the tests that start few programs: about 5 minutes on two cores
 	@# Types are checked by one process: the tests have the other core.
 	@$(MAKE) --no-print-directory -j 2 types unit
 
@@ -37,7 +37,7 @@ types: setup
 unit: setup
 	$(PY) -m pytest -n $(WORKERS) --dist worksteal -m "not real and not full" tests
 
-test-real: setup ## against servers and clients from npm and heavy wheels; installs them into a cache outside the checkout
+test-real: setup ## whole programs, PostgreSQL, servers and clients from npm and heavy wheels, which it installs into a cache outside the checkout: about 15 minutes
 	$(PY) scripts/real_parts.py
 	$(PY) -m pytest -n $(WORKERS) -m "real and not full" tests
 

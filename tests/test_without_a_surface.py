@@ -87,12 +87,14 @@ def test_without_any_surface_the_commands_that_belong_to_none_are_left(tmp_path:
         "completion",
         "config",
         "doctor",
+        "fleet",
         "mcp",
         "models",
         "secrets",
         "sessions",
         "skills",
         "status",
+        "store",
         "tools",
     }
 
