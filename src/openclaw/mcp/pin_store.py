@@ -24,8 +24,9 @@ from openclaw.mcp.tools.pins import Pin
 _log = logging.getLogger(__name__)
 # Bumped when the meaning of a field changes: older files are then ignored.
 _FORMAT = 1
-# To make very many pins at once would hold up everybody: beyond so many bytes it is done in a thread.
+# To make or write very many pins at once would hold up everybody: beyond so many bytes, or so many pins, it is done in a thread.
 _LARGE = 256 * 1024
+_MANY = 1_000
 
 
 class Pins(msgspec.Struct):
@@ -103,9 +104,16 @@ class PinFiles:
             return
         file = _PinFile(_FORMAT, spec.name, pins)
         path = self._folder / f"{identity(spec)}.json"
-        try:
+
+        def write() -> None:
             # What is lost in a power cut is learned again.
             replace(path, to_json(file), durable=False)
+
+        try:
+            if len(pins.tools) > _MANY:
+                await asyncio.to_thread(write)
+            else:
+                write()
         except StoreError as error:
             _log.warning("Nothing is remembered: %s", error)
 

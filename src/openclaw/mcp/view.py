@@ -87,18 +87,11 @@ class View:
             while self._taken.get(server) is not self.servers[server].offered:
                 for difference in self._updating(server):
                     note(difference)
-                    self._make(difference.added)
                     await asyncio.sleep(0)
         finally:
             self._in_steps.discard(server)
             # Also when it was cancelled half-way.
             self.update(server)
-
-    def _make(self, names: Iterable[str]) -> None:
-        """Make ready what a model is offered: of very many tools that would take the first turn its time."""
-        for name in names:
-            if (entry := self.registry.entry(name)) is not None:
-                self.tool(entry)
 
     def _updating(self, server: str) -> Iterator[Difference]:
         toolset = self.servers[server].offered

@@ -141,12 +141,17 @@ class Catalog:
     async def _pinned(self, examine: "Callable[[Pins], _Found]", *, is_long: bool) -> "_Found":
         """What an examination brings, once everything it saw for the first time is kept. Raises StoreError."""
         pins = await self._pins.read(self._spec) if self._spec.trust != "follow" else Pins()
+
+        def look() -> "tuple[_Found, bool]":
+            found = examine(pins)
+            return found, found.pins == pins
+
         while True:
-            found = await asyncio.to_thread(examine, pins) if is_long else examine(pins)
-            if found.pins == pins:
+            found, is_known = await asyncio.to_thread(look) if is_long else look()
+            if is_known:
                 return found
             held = await self._pins.add(self._spec, pins, found.pins)
-            if held.tools == found.pins.tools:
+            if held is found.pins or held.tools == found.pins.tools:
                 return found
             # Somebody else who shares the pins saw it before us: theirs counts.
             pins = held
