@@ -68,8 +68,10 @@ def main(words: Sequence[str]) -> int | None:
 
 
 def _greet(options: "dict[str, Any]") -> tuple[bytes, bytes] | None:
-    """Answer a plain `initialize`, if that is what comes first and a model is known to be there. That line, and what was read besides;
-    nothing of it is lost. None when the input ends before anything came."""
+    """Answer a plain `initialize`, if that is what comes first and it is known whether a model is there.
+
+    That line, and what was read besides; nothing of it is lost. None when the input ends before anything came.
+    """
     given = b""
     try:
         while b"\n" not in given and len(given) < greeting.MOST_BYTES:
@@ -81,7 +83,8 @@ def _greet(options: "dict[str, Any]") -> tuple[bytes, bytes] | None:
         return b"", given
     line, _, rest = given.partition(b"\n")
     named = (options.get(name, "") for name in ("config", "agent", "session"))
-    told = greeting.answer(line) if model_mark.is_known(os.environ, *named) else None
+    has_model = model_mark.has_model(os.environ, *named)
+    told = None if has_model is None else greeting.answer(line, has_model=has_model)
     if told is None:
         return b"", given
     try:

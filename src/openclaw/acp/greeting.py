@@ -39,13 +39,13 @@ def greeting(params: "dict[str, Any]", *, has_model: bool) -> "dict[str, Any] | 
     }
 
 
-def answer(line: bytes) -> bytes | None:
-    """The answer, where a model is there, to a first line that is a plain `initialize`; None when there is more to it."""
+def answer(line: bytes, *, has_model: bool) -> bytes | None:
+    """The answer to a first line that is a plain `initialize`; None when there is more to it."""
     try:
         message = json.loads(line)
         id, params = message["id"], message["params"]
         is_plain = message["jsonrpc"] == "2.0" and message["method"] == "initialize" and type(id) in (int, str)
-        told = greeting(params, has_model=True) if is_plain and isinstance(params, dict) else None
+        told = greeting(params, has_model=has_model) if is_plain and isinstance(params, dict) else None
         if told is None:
             return None
         return json.dumps({"jsonrpc": "2.0", "id": id, "result": told}, separators=(",", ":")).encode()

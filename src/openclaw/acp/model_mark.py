@@ -8,6 +8,7 @@ import os
 from hashlib import sha256
 
 from openclaw.config import plain_paths
+from openclaw.control.listening import is_listening
 
 # A plain name instead of typing.TYPE_CHECKING: type checkers know it, and importing typing costs milliseconds.
 TYPE_CHECKING = False
@@ -17,31 +18,52 @@ if TYPE_CHECKING:
 _DIGITS = 16
 # How the names of variables end that may hold a vendor's key.
 _KEYS = ("_KEY", "_TOKEN")
+# Where an Ollama is, unless this variable says otherwise.
+OLLAMA_PORT = 11434
+_OLLAMA_HOST = "OLLAMA_HOST"
+_THERE, _MISSING = b"+", b"-"
 
 
-def is_known(env: "Mapping[str, str]", config: str, agent: str, session: str) -> bool:
-    """Whether a model is there, as far as can be told without looking. `config` is the path that `--config` named, if it did."""
-    try:
-        with open(_place(env, config, agent, session), "rb") as file:
-            return file.read(len(now := _now(env, config)) + 1) == now
-    except (OSError, ValueError):
-        return False
+def has_model(env: "Mapping[str, str]", config: str, agent: str, session: str) -> bool | None:
+    """Whether a model is there; None when somebody has to look. `config` is the path that `--config` named, if it did."""
+    found = _remembered(env, config, agent, session)
+    if found is None and not _has_anything(env, config):
+        found = False
+    return None if found is False and _may_have_come(env, config) else found
 
 
 def note(env: "Mapping[str, str]", config: str, agent: str, session: str, *, is_there: bool) -> None:
     """Remember what was found. Where that cannot be done, the next one looks too."""
-    if is_there == is_known(env, config, agent, session):
+    if _remembered(env, config, agent, session) is is_there:
         return
     place = _place(env, config, agent, session)
     try:
-        if not is_there:
-            os.unlink(place)
-            return
         os.makedirs(os.path.dirname(place), mode=0o700, exist_ok=True)
         with open(place, "wb") as file:
-            file.write(_now(env, config))
+            file.write(_now(env, config) + (_THERE if is_there else _MISSING))
     except (OSError, ValueError):
         return
+
+
+def _remembered(env: "Mapping[str, str]", config: str, agent: str, session: str) -> bool | None:
+    try:
+        with open(_place(env, config, agent, session), "rb") as file:
+            found, now = file.read(_DIGITS + 2), _now(env, config)
+    except (OSError, ValueError):
+        return None
+    return {now + _THERE: True, now + _MISSING: False}.get(found)
+
+
+def _has_anything(env: "Mapping[str, str]", config: str) -> bool:
+    """Whether there is a config or a key that could name a model."""
+    return bool(_keys(env)) or os.path.lexists(plain_paths.config_file(env, config))
+
+
+def _may_have_come(env: "Mapping[str, str]", config: str) -> bool:
+    """Whether there may be a model by now without a change to the config or a key: with a gateway of another environment, or an Ollama."""
+    if env.get(_OLLAMA_HOST) or os.path.lexists(plain_paths.running_socket(env, config)):
+        return True
+    return is_listening(OLLAMA_PORT)
 
 
 def _place(env: "Mapping[str, str]", config: str, agent: str, session: str) -> str:
@@ -50,10 +72,17 @@ def _place(env: "Mapping[str, str]", config: str, agent: str, session: str) -> s
 
 
 def _now(env: "Mapping[str, str]", config: str) -> bytes:
-    """What a model depends on. Raises OSError when there is no config."""
-    found = os.stat(plain_paths.config_file(env, config))
-    keys = sorted(name for name, value in env.items() if name.endswith(_KEYS) and value)
-    return _digest("\0".join((str(found.st_mtime_ns), str(found.st_size), *keys))).encode()
+    """What a model depends on."""
+    try:
+        found = os.stat(plain_paths.config_file(env, config))
+        written = f"{found.st_mtime_ns} {found.st_size}"
+    except FileNotFoundError:
+        written = "no config"
+    return _digest("\0".join((written, *_keys(env)))).encode()
+
+
+def _keys(env: "Mapping[str, str]") -> list[str]:
+    return sorted(name for name, value in env.items() if name.endswith(_KEYS) and value)
 
 
 def _digest(text: str) -> str:
