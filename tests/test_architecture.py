@@ -25,6 +25,7 @@ ROWS: list[list[str]] = [
         "lock",
         "daemon_thread",
         "single_flight",
+        "to_the_end",
         "wildcard",
         "content",
         "redact",

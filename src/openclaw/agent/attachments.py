@@ -19,6 +19,7 @@ from openclaw.errors import OpenClawError
 from openclaw.log import one_line
 from openclaw.media import MediaStore, clean_type, safe_name, sniff
 from openclaw.security.external import frame
+from openclaw.to_the_end import ended
 
 _log = logging.getLogger(__name__)
 
@@ -89,8 +90,8 @@ class _Shelf:
             file = await asyncio.shield(saving)
         except asyncio.CancelledError:
             # The thread writes on, for a moment: nothing may stay behind.
-            await asyncio.wait([saving])
-            if saving.exception() is None:
+            await ended(saving)
+            if not saving.cancelled() and saving.exception() is None:
                 self.kept.append(saving.result())
             raise
         self.kept.append(file)

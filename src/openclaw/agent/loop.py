@@ -38,6 +38,7 @@ from openclaw.conversation import MOST_DECLINED, Conversation, Nobody
 from openclaw.models import provider
 from openclaw.models.provider import Done, ModelEvent, ModelRequest, ProviderStream
 from openclaw.standstill import PausingAsker, Standstill
+from openclaw.to_the_end import ended
 from openclaw.tool import Invocation, Tool, ToolResult
 
 _log = logging.getLogger(__name__)
@@ -135,7 +136,7 @@ async def run(
         reason, error = await _within(request, state)
     except asyncio.CancelledError:
         try:
-            await _to_the_end(state.close_quietly("The call was cancelled."))
+            await _recorded(state.close_quietly("The call was cancelled."))
         finally:
             sink(RunEnd("cancelled", state.usage))
         raise
@@ -317,7 +318,7 @@ class _Run(msgspec.Struct):
         self.sink(self.ended[call.id])
 
     async def record(self, message: Message) -> None:
-        await _to_the_end(self.keep(message))
+        await _recorded(self.keep(message))
 
     async def keep(self, message: Message) -> None:
         await self.on_message(message)
@@ -429,24 +430,17 @@ async def _within(request: RunRequest, state: _Run) -> tuple[RunReason, str]:
     except TimeoutError:
         if not limit.expired():
             raise
-    await _to_the_end(state.close("The call was stopped: the run's time was over."))
+    await _recorded(state.close("The call was stopped: the run's time was over."))
     return "deadline", f"The answer was not complete after {deadline:g} seconds."
 
 
-async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
+async def _recorded(work: Coroutine[Any, Any, None]) -> None:
     """Wait for `work` even when cancelled meanwhile, so that a message is recorded or not, never half. Then be cancelled."""
     task = asyncio.ensure_future(work)
-    cancelled: asyncio.CancelledError | None = None
-    while not task.done():
-        try:
-            await asyncio.shield(task)
-        except asyncio.CancelledError as error:
-            cancelled = error
-        except Exception:
-            break
-    if cancelled is None:
-        task.result()
-        return
-    if not task.cancelled() and (fault := task.exception()) is not None:
-        _log.error("a cancelled run could not be recorded: %s", fault)
-    raise cancelled
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await ended(task)
+        if not task.cancelled() and (fault := task.exception()) is not None:
+            _log.error("a cancelled run could not be recorded: %s", fault)
+        raise

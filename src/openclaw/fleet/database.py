@@ -21,6 +21,7 @@ from asyncpg.pool import PoolConnectionProxy
 from openclaw.errors import StoreError
 from openclaw.fleet.faults import UnreachableError, is_passing, store_error
 from openclaw.fleet.migrations.steps import check_version, version_of
+from openclaw.to_the_end import to_the_end
 
 # Seconds for which a lost link is got over before somebody is told.
 PATIENCE = 30.0
@@ -96,19 +97,7 @@ class Database:
 
     async def settled(self, work: Callable[[Connection], Awaitable[T]]) -> T:
         """The same as `run`, brought to its end also when its caller is cancelled: a half-known outcome helps nobody."""
-        done = asyncio.ensure_future(self.run(work))
-        try:
-            return await asyncio.shield(done)
-        except asyncio.CancelledError:
-            while not done.done():
-                try:
-                    await asyncio.wait({done})
-                except asyncio.CancelledError:
-                    continue
-            if not done.cancelled():
-                # Looked at, so that a failure nobody waits for any more is not reported as forgotten.
-                done.exception()
-            raise
+        return await to_the_end(self.run(work))
 
     @asynccontextmanager
     async def connected(self) -> AsyncIterator[Connection]:

@@ -42,6 +42,7 @@ from openclaw.sessions.store import (
 from openclaw.sessions.title import opening_of
 from openclaw.sessions.turn import Turn
 from openclaw.sessions.view import Known, View, Views, size_of
+from openclaw.to_the_end import ended, to_the_end
 
 _log = logging.getLogger(__name__)
 
@@ -312,22 +313,17 @@ class PostgresStore:
             try:
                 return await asyncio.shield(done), me
             except asyncio.CancelledError:
-                with suppress(StoreError):
-                    row = await done
-                    if row is not None and row["o_got"]:
-                        await self._give_row(row["o_number"], row["o_fence"], me)
+                await ended(done)
+                row = None if done.cancelled() or done.exception() else done.result()
+                if row is not None and row["o_got"]:
+                    await to_the_end(self._give_row(row["o_number"], row["o_fence"], me))
                 raise
             except GoneError:
                 me = await self._presence.gone(me)
 
     async def _give(self, held: "_Held") -> None:
         """Nobody waits for the database here for long: what is not given back is free when we are known to be gone, or take it again."""
-        giving = asyncio.ensure_future(self._give_row(held.number, held.fence, held.me))
-        try:
-            await asyncio.shield(giving)
-        except asyncio.CancelledError:
-            await asyncio.wait({giving})
-            raise
+        await to_the_end(self._give_row(held.number, held.fence, held.me))
 
     async def _give_row(self, number: int, fence: int, me: UUID) -> None:
         try:

@@ -25,6 +25,7 @@ from openclaw.sessions.retention import Keep, Pruned
 from openclaw.sessions.store import Found, SessionInfo, Transcript, entry_number, new_session_id, unknown_session
 from openclaw.sessions.turn import Turn
 from openclaw.sessions.view import View, Views
+from openclaw.to_the_end import to_the_end
 
 _log = logging.getLogger(__name__)
 
@@ -171,15 +172,4 @@ class SqliteStore:
 
     async def _run(self, work: Callable[[], _T]) -> _T:
         """Do blocking work in the store's thread. Cancelled, it first lets work that was handed over come to its end."""
-        done = asyncio.wrap_future(self._thread.submit(work))
-        try:
-            return await asyncio.shield(done)
-        except asyncio.CancelledError:
-            while not done.done():
-                try:
-                    await asyncio.wait({done})
-                except asyncio.CancelledError:
-                    continue
-            # Looked at, so that a failure nobody waits for any more is not reported as forgotten.
-            done.exception()
-            raise
+        return await to_the_end(asyncio.wrap_future(self._thread.submit(work)))

@@ -18,6 +18,7 @@ from openclaw.content import Block, Text
 from openclaw.errors import OpenClawError
 from openclaw.security.egress import Rules
 from openclaw.security.external import frame
+from openclaw.to_the_end import to_the_end
 from openclaw.tool import Absence, Invocation, OwnWords, Run, Tool, ToolResult, parameters
 from openclaw.tools import files, through_editor
 from openclaw.tools.code.run_code import limits_of, run_code, why_off
@@ -225,13 +226,7 @@ class _ToolFactory(msgspec.Struct):
     async def _in_turn(self, work: Callable[[], _T]) -> _T:
         """Run `work` in a thread, after every write before it. When cancelled, its turn ends only once the thread has."""
         async with self.writing:
-            running = asyncio.ensure_future(asyncio.to_thread(work))
-            try:
-                return await asyncio.shield(running)
-            except asyncio.CancelledError:
-                # Its outcome is of no interest any more, only that it is over.
-                await asyncio.gather(running, return_exceptions=True)
-                raise
+            return await to_the_end(asyncio.to_thread(work))
 
 
 def _tool(
