@@ -388,10 +388,9 @@ SEED_000 = document(
         "000 §17 Open questions",
         built("000-17-approval", "Tools that write need an approval."),
         built("000-17-per-agent", "Agents may have servers of their own."),
-        decided(
+        built(
             "000-17-sampling",
-            "Servers that want to use our model.",
-            "Not declared and properly refused, unless a program that embeds the engine gives a handler.",
+            "Servers may use our model where their entry allows it; else that is not declared and refused.",
         ),
         built("000-17-subscriptions", "Resources in the context are subscribed to and read again when they change."),
     ),
@@ -553,7 +552,11 @@ SEED_001 = document(
     section(
         "001 NFR-2 Compatibility",
         built("001-NFR-2-spec", "Any server of revision 2024-11-05 works."),
-        decided("001-NFR-2-platforms", "Linux, macOS and Windows.", "Linux and macOS now; nothing shuts Windows out."),
+        decided(
+            "001-NFR-2-platforms",
+            "Linux, macOS and Windows.",
+            "Linux and macOS; of Windows what platforms.md says.",
+        ),
         built("001-NFR-2-native", "Native tools work as before, beside MCP tools."),
     ),
     section(

@@ -1,6 +1,6 @@
 """OpenClaw in Python: a personal agent gateway whose tools come from any MCP server.
 
-The public surface is `__all__` here, in `openclaw.mcp` (the engine alone) and in `openclaw.plugins` (what a plugin's author needs): what
+The public surface is `__all__` here, in `openclaw.mcp` (the client alone) and in `openclaw.plugins` (what a plugin's author needs): what
 the documentation imports, and nothing else. Names load on first use, so that `openclaw --version` pays for none of them.
 """
 

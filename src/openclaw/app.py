@@ -16,7 +16,7 @@ from datetime import date
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, assert_never
 from weakref import WeakKeyDictionary, WeakSet
 
 from msgspec import Struct, structs
@@ -353,7 +353,14 @@ class App:
         # By what was configured when we began: it is read once.
         if self.engine.fleet is not None:
             return self.engine.fleet.sessions
-        return MemoryStore() if self.config.root.session.store == "memory" else self.file_store
+        match self.config.root.session.store:
+            case "memory":
+                return MemoryStore()
+            case "file" | "postgres":
+                # The latter in a config that was read since: the fleet is joined when we begin.
+                return self.file_store
+            case other:
+                assert_never(other)
 
     @cached_property
     def file_store(self) -> SqliteStore:

@@ -1,4 +1,4 @@
-"""Text to best matching tools, by words alone: the search over many tools, and the offline model's ear.
+"""Text to best matching tools, by words alone: the search over many tools, and how the offline model picks one.
 
 Owns how words are cut (camelCase, snake_case, plurals, scripts without spaces), which everyday verbs mean the same, and how a match is
 weighed: BM25 over all that is known of a tool in one bag of words, those of its name three times. Also how rankings of several kinds are

@@ -15,8 +15,8 @@ from openclaw.conversation import Conversation
 from openclaw.wildcard import matches
 
 Kind = Literal["native", "plugin", "mcp"]
-# The tools by which a model finds and calls those it is not shown (`agent/search.py`). They reach nothing by themselves: what they show and
-# call is what the agent may use, so no rule and no question is about them.
+# The tools by which a model finds and calls those it is not shown (`agent/tool_search.py`). They reach nothing by themselves: what they
+# show and call is what the agent may use, so no rule and no question is about them.
 TOOL_SEARCH: Final = "tool_search"
 TOOL_DESCRIBE: Final = "tool_describe"
 TOOL_CALL: Final = "tool_call"

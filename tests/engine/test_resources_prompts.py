@@ -86,7 +86,7 @@ async def test_reading_is_refused_when_its_turn_does_not_come(site: Site) -> Non
     async with Manager([site.spec(max_in_flight=1)], dependencies=site.dependencies) as manager:
         stalled = asyncio.ensure_future(manager.call("shop__stall", {"key": "0"}))
         await site.logged("stall 0")
-        with pytest.raises(UnavailableError, match=r"The request timed out after 50ms waiting for its turn\."):
+        with pytest.raises(UnavailableError, match=r"The request timed out after 50ms waiting for a slot\."):
             await manager.server("shop").use(resources.list_resources, timeout=0.05)
         stalled.cancel()
         await asyncio.gather(stalled, return_exceptions=True)

@@ -192,7 +192,7 @@ def test_without_that_client_our_own_engine_gives_the_order_and_says_so(person: 
     ran = person.run("demo", PYTHONPATH=str(tmp_path / "hook"))
     assert ran.code == 0
     last = ran.out.split("── 6 of 6")[1]
-    assert "so OpenClaw's own engine is the client:" in " ".join(last.split())
+    assert "so OpenClaw's own client is used:" in " ".join(last.split())
     assert "← Trip to Lisbon\n    The train leaves at 09:40 from platform 7." in last
     # What is not there is not offered.
     assert "sdk_client" not in last

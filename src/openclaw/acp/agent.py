@@ -5,7 +5,7 @@ only greets us pays for nothing else.
 """
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -28,17 +28,30 @@ if TYPE_CHECKING:
 _SHOWN = 100
 PROMPT = "session/prompt"
 
-# What each method takes; what it does is the method of `Sessions` with the same name.
-_METHODS: dict[str, tuple[str, type[wire.Part]]] = {
-    "authenticate": ("authenticate", wire.Authenticate),
-    "session/new": ("new", wire.NewSession),
-    "session/load": ("load", wire.OpenSession),
-    "session/resume": ("resume", wire.OpenSession),
-    "session/list": ("list", wire.ListSessions),
-    "session/close": ("close", wire.NamedSession),
-    "session/delete": ("delete", wire.NamedSession),
-    "session/set_mode": ("set_mode", wire.SetMode),
-    "session/set_config_option": ("set_option", wire.SetOption),
+_P = TypeVar("_P", bound=wire.Part)
+# Reads what a request brings; what comes of it does the work, once there are sessions.
+_Method = Callable[[Request], Callable[["Sessions"], Awaitable[Any]]]
+
+
+def _method(kind: type[_P], call: Callable[["Sessions", _P], Awaitable[Any]]) -> _Method:
+    def read(request: Request) -> Callable[["Sessions"], Awaitable[Any]]:
+        params = params_of(request, kind)
+        return lambda sessions: call(sessions, params)
+
+    return read
+
+
+# What each method takes, and which method of `Sessions` does it.
+_METHODS: dict[str, _Method] = {
+    "authenticate": _method(wire.Authenticate, lambda sessions, params: sessions.authenticate(params)),
+    "session/new": _method(wire.NewSession, lambda sessions, params: sessions.new(params)),
+    "session/load": _method(wire.OpenSession, lambda sessions, params: sessions.load(params)),
+    "session/resume": _method(wire.OpenSession, lambda sessions, params: sessions.resume(params)),
+    "session/list": _method(wire.ListSessions, lambda sessions, params: sessions.list(params)),
+    "session/close": _method(wire.NamedSession, lambda sessions, params: sessions.close(params)),
+    "session/delete": _method(wire.NamedSession, lambda sessions, params: sessions.delete(params)),
+    "session/set_mode": _method(wire.SetMode, lambda sessions, params: sessions.set_mode(params)),
+    "session/set_config_option": _method(wire.SetOption, lambda sessions, params: sessions.set_option(params)),
 }
 
 # Makes the sessions of a client that has introduced itself.
@@ -71,8 +84,7 @@ class AcpAgent:
             return self._first_prompt(request.id, prompt)
         if request.method not in _METHODS:
             raise RequestError(METHOD_NOT_FOUND, f"Method not found: {request.method[:_SHOWN]}")
-        name, kind = _METHODS[request.method]
-        return self._call(name, params_of(request, kind))
+        return self._call(_METHODS[request.method](request))
 
     def notified(self, notification: Notification) -> None:
         if notification.method == wire.CANCEL and self._sessions is not None:
@@ -99,8 +111,8 @@ class AcpAgent:
             raise RequestError(INVALID_PARAMS, "Invalid params: protocolVersion must be a number.")
         return told
 
-    async def _call(self, name: str, params: wire.Part) -> Any:
-        return await getattr(await self._loaded(), name)(params)
+    async def _call(self, do: Callable[["Sessions"], Awaitable[Any]]) -> Any:
+        return await do(await self._loaded())
 
     async def _first_prompt(self, id: RequestId, prompt: wire.Prompt) -> Any:
         return await (await self._loaded()).prompt(id, prompt)

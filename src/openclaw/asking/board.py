@@ -32,7 +32,7 @@ class Handed(msgspec.Struct, frozen=True):
     by: str
 
 
-class Desk(Protocol):
+class LocalQuestions(Protocol):
     """Who asks here, as the board knows them. Called in the event loop."""
 
     def take(self, handed: Handed) -> bool:
@@ -49,7 +49,7 @@ class Desk(Protocol):
 
 
 class Board(Protocol):
-    def attach(self, desk: Desk) -> None:
+    def attach(self, questions: LocalQuestions) -> None:
         """Once, before anything else."""
         ...
 
@@ -90,7 +90,7 @@ class Board(Protocol):
 class OwnBoard:
     """Of a process that shares its questions with nobody."""
 
-    def attach(self, desk: Desk) -> None:
+    def attach(self, questions: LocalQuestions) -> None:
         return None
 
     def post(self, one: OpenQuestion) -> None:

@@ -233,7 +233,7 @@ class Questions:
             raise AlreadyEndedError(ended)
         return ended
 
-    # For the board (board.Desk)
+    # For the board (board.LocalQuestions)
 
     def take(self, handed: Handed) -> bool:
         one = self._open.get(handed.id)

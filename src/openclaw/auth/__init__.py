@@ -1,1 +1,1 @@
-"""Signing in to protected servers: sessions that refresh, the login flow, registration, and tokens encrypted at rest."""
+"""Signing in to protected servers: sessions that refresh, the login flow, and registration. Tokens are kept by `secrets/store/`."""

@@ -1,1 +1,1 @@
-"""The command line: a stub that imports the standard library alone, and one module per command."""
+"""The command line at a terminal: chat, setup, and running a command in this process. The table of commands is in `commands/`."""

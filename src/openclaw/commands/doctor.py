@@ -17,10 +17,10 @@ from openclaw.commands.config import withheld
 from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context
 from openclaw.commands.doctor_approvals import all_tools, approval_checks
+from openclaw.commands.doctor_machine import distribution_check, path_check, port_check
 from openclaw.commands.doctor_model import AgentModel, models_of
 from openclaw.commands.doctor_rules import rule_checks
 from openclaw.commands.doctor_servers import server_checks
-from openclaw.commands.doctor_surroundings import distribution_check, path_check, port_check
 from openclaw.commands.parse import Parsed
 from openclaw.commands.secrets import checked
 from openclaw.config.agents import AgentSpec, agent, agent_ids

@@ -1,4 +1,4 @@
-"""What may be written about one MCP server, in any of the three dialects, and about the engine as a whole.
+"""What may be written about one MCP server, in any of the three dialects, and about all servers together.
 
 Owns the names: every field and alias of `mcp.servers.<name>`, `plugins.entries.mcp-client.config.servers.<name>` and
 `agents.*.mcp.servers.<name>`. Which alias wins, what defaults each dialect has and what a spec is made of is in `servers.py`.

@@ -191,7 +191,7 @@ _compared = attrgetter(*(name for name in ServerSpec.__struct_fields__ if name !
 
 
 class ServersOptions(msgspec.Struct, frozen=True):
-    """Settings of the engine as a whole."""
+    """Settings of all servers together."""
 
     tool_names: Literal["by-section", "prefix__tool", "mcp_prefix_tool"] = "by-section"
     startup_grace: float = 2.0

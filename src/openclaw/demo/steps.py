@@ -145,9 +145,9 @@ async def _sdk_orders(tour: Tour) -> bool:
 
 
 async def _engine_orders(tour: Tour) -> None:
-    """By our own engine, which is a client, too."""
+    """By our own client."""
     await tour.screen.say(
-        "The official Python SDK of MCP is not installed here, so OpenClaw's own engine is the client:",
+        "The official Python SDK of MCP is not installed here, so OpenClaw's own client is used:",
         ahead=_DIALOGUE_LINES,
     )
     await tour.screen.command(["mcp-server"])
@@ -165,7 +165,7 @@ async def _engine_orders(tour: Tour) -> None:
 
 @asynccontextmanager
 async def _leaves_ready(manager: Manager, server: str) -> AsyncIterator[None]:
-    """Waits at the end until the engine has noticed that the server is not there any more."""
+    """Waits at the end until the client has noticed that the server is not there any more."""
     noticed = asyncio.Event()
 
     def look(event: Event[StateChanged]) -> None:

@@ -17,7 +17,7 @@ from uuid import UUID
 import msgspec
 
 from openclaw.asking.answers import digest_of
-from openclaw.asking.board import Desk, Handed, Watching
+from openclaw.asking.board import Handed, LocalQuestions, Watching
 from openclaw.asking.open_question import OpenQuestion, QuestionChanged, ShownQuestion
 from openclaw.content import to_json
 from openclaw.conversation import Answer, Question
@@ -99,7 +99,7 @@ class FleetBoard:
         self._database = database
         self._presence = presence
         self._notices = notices
-        self._desk: Desk | None = None
+        self._local: LocalQuestions | None = None
         self._others: dict[str, ShownQuestion] = {}
         self._watchers: tuple[Watching, ...] = ()
         # Questions of ours that an answer from elsewhere ended, by id: which one.
@@ -135,8 +135,8 @@ class FleetBoard:
 
     # asking.board.Board
 
-    def attach(self, desk: Desk) -> None:
-        self._desk = desk
+    def attach(self, questions: LocalQuestions) -> None:
+        self._local = questions
 
     def post(self, one: OpenQuestion) -> None:
         shown = one.shown
@@ -271,23 +271,23 @@ class FleetBoard:
         rows = await self._database.rows(_WATCHERS, me)
         before = self._watchers
         self._watchers = tuple(one for row in rows for one in _watching.decode(row["watching"]))
-        if self._desk is not None and set(before) - set(self._watchers):
-            self._desk.watchers_left()
+        if self._local is not None and set(before) - set(self._watchers):
+            self._local.watchers_left()
 
     async def _take_answers(self, me: UUID) -> None:
         for row in await self._database.rows(_HANDED, me):
             handed_in = _handed_in.decode(row["answer"])
-            # Known before it is over, which the desk says at once.
+            # Known before it is over, which those here say at once.
             self._taken[row["id"]] = handed_in.mark
-            if self._desk is None or not self._desk.take(handed_in.handed):
+            if self._local is None or not self._local.take(handed_in.handed):
                 self._taken.pop(row["id"], None)
                 await self._told(
                     "UPDATE openclaw.approval SET answer = NULL WHERE id = $1 AND answer = $2", row["id"], row["answer"]
                 )
 
     def _tell(self, changed: QuestionChanged) -> None:
-        if self._desk is not None:
-            self._desk.told(changed)
+        if self._local is not None:
+            self._local.told(changed)
 
     def _withdrawn(self, id: str) -> QuestionChanged:
         one = self._others.get(id)

@@ -23,6 +23,7 @@ from openclaw.config.paths import Paths
 from openclaw.config.servers import ServersOptions, ServerSpec, server_specs, servers_options, shown_fields
 from openclaw.errors import UsageError
 from openclaw.mcp.connect import Resolve
+from openclaw.protocol.transports import TransportName
 from openclaw.redact import SECRET_SCHEME
 
 _log = logging.getLogger(__name__)
@@ -209,7 +210,7 @@ class _Check:
             raise self.refusal("url must begin with http:// or https://.", "Write url='https://…/mcp'.")
         return address
 
-    def transport(self, kind: str, word: TransportWord | None) -> Literal["stdio", "streamable-http", "sse", "memory"]:
+    def transport(self, kind: str, word: TransportWord | None) -> TransportName:
         if word is not None and word not in get_args(TransportWord):
             words = ", ".join(repr(one) for one in get_args(TransportWord))
             raise self.refusal(f"there is no transport {word!r}.", f"Leave it out, or choose one of {words}.")

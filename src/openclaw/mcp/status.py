@@ -33,7 +33,7 @@ class ServerStatus(msgspec.Struct, frozen=True):
     `reason_has_place` whether it says where.
     `comes_up`: it is not up, its tools are known, and as far as is known a call brings it up.
     `is_passing`: it runs, or would run, for one command alone and ends with it; so says whoever knows that.
-    `auth_expires_at` (seconds since the epoch) and `auth_renews` are of a sign-in; the engine leaves them to whoever keeps tokens.
+    `auth_expires_at` (seconds since the epoch) and `auth_renews` are of a sign-in; this package leaves them to whoever keeps tokens.
     """
 
     name: str

@@ -88,7 +88,7 @@ class Offline:
     name = NAME
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        # It has an ear of its own, and is shown everything.
+        # It ranks tools itself, so it is given all of them.
         shown = [tool for tool in request.tools if tool.name not in SEARCH_TOOLS]
         answer = decide(request.messages, [*shown, *request.deferred.values()])
         if isinstance(answer, ToolCall):

@@ -1,7 +1,7 @@
 """The interface of a session store, and the values it answers with.
 
-Two implementations: sqlite.py (a file shared by processes) and memory.py. Neither raises anything but StoreError, UsageError
-(a key that is not text) and CancelledError.
+Three implementations: sqlite.py (a file shared by processes), memory.py, and `fleet/sessions.py` (PostgreSQL, shared by gateways). None
+raises anything but StoreError, UsageError (a key that is not text) and CancelledError.
 """
 
 import re

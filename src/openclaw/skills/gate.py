@@ -12,7 +12,7 @@ import msgspec
 
 from openclaw.skills.skill import Skill
 
-# Config paths whose value is not what the file says but what holds when it says nothing: the engine is on unless turned off.
+# Config paths whose value is not what the file says but what holds when it says nothing: the MCP client is on unless turned off.
 EFFECTIVE_DEFAULTS: Mapping[str, Any] = {"plugins.entries.mcp-client.enabled": True}
 
 

@@ -40,7 +40,7 @@ NOTICE_PATIENCE = 5.0
 SEND_PATIENCE = 1.0
 
 # An answer from this size on is searched for secrets in a thread: a millisecond a megabyte, which others should not wait for.
-MASK_ASIDE = 512 * 1024
+MASK_IN_THREAD = 512 * 1024
 # What is sent back to the server exactly as it came, and shown to nobody.
 _OPAQUE = frozenset({"requestState", "nextCursor"})
 
@@ -565,7 +565,7 @@ class _Cancelled(Struct):
 
 
 async def _masked(result: Raw) -> Raw:
-    if len(memoryview(result)) < MASK_ASIDE:
+    if len(memoryview(result)) < MASK_IN_THREAD:
         return _as_raw(mask_json(result, keep=_OPAQUE))
     return _as_raw(await asyncio.to_thread(mask_json, result, keep=_OPAQUE))
 

@@ -8,7 +8,7 @@ import pytest
 
 from openclaw import content
 from openclaw.acp import wire
-from openclaw.acp.updates import TurnUpdates, block_of, locations_of, shown, title_of
+from openclaw.acp.updates import NATIVE_KINDS, TurnUpdates, block_of, locations_of, shown, title_of
 from openclaw.agent.events import (
     Compacted,
     Event,
@@ -21,6 +21,7 @@ from openclaw.agent.events import (
     ToolStart,
 )
 from openclaw.content import AssistantMessage, ToolCall, Usage
+from openclaw.engine import NATIVE_NAMES
 from openclaw.reply import Reply
 from openclaw.security.external import frame
 from openclaw.tool import ToolResult
@@ -136,3 +137,7 @@ def test_pictures_of_one_result_that_no_line_could_carry_together_are_told_of_in
     assert [type(part.content) for part in (first, second, third) if isinstance(part, wire.Shown)] == [
         *(wire.Image, wire.Text, wire.Image),
     ]
+
+
+def test_every_native_tool_has_a_kind_that_editors_know() -> None:
+    assert set(NATIVE_KINDS) == set(NATIVE_NAMES)

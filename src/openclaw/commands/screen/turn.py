@@ -107,10 +107,10 @@ class TurnPrinter:
                 self._tool(event)
             case Compacted(dropped_messages=dropped):
                 what = "1 message was" if dropped == 1 else f"{dropped} messages were"
-                self._aside(f"The conversation is long: {what} summed up to make room.")
+                self._note(f"The conversation is long: {what} summed up to make room.")
             case Notice(text=text):
                 self._answer.pause()
-                self._aside(text)
+                self._note(text)
             case _:
                 pass
 
@@ -122,13 +122,13 @@ class TurnPrinter:
                 arguments = ", ".join(f"{k}={v!r}" for k, v in call.arguments.items())
                 if len(arguments) > _SHOWN_ARGUMENTS:
                     arguments = arguments[:_SHOWN_ARGUMENTS] + "…"
-                self._aside(f"→ {call.name}({arguments})")
+                self._note(f"→ {call.name}({arguments})")
             case ToolProgress(call_id=number, text=text):
                 self._progress(number, clean_label(text, _SHOWN_PROGRESS))
             case ToolEnd(call=call, result=result, seconds=seconds):
                 self._running.pop(id(call), None)
                 self._since = monotonic()
-                self._aside(f"← {_outcome(call, result, seconds)}")
+                self._note(f"← {_outcome(call, result, seconds)}")
 
     def _progress(self, number: str, text: str) -> None:
         for one in self._running.values():
@@ -136,17 +136,17 @@ class TurnPrinter:
                 one.tell(text)
         if self._console.interactive and not self._console.cursor:
             # A terminal that cannot draw a line again gets it as one of its own.
-            self._aside(text)
+            self._note(text)
 
     def _fold_thoughts(self) -> None:
         """Thoughts are not the answer: one line tells of them."""
         if self._thinking_since is not None and self._console.interactive:
             seconds = monotonic() - self._thinking_since
             words = "1 word" if self._thoughts == 1 else f"{self._thoughts:,} words"
-            self._aside(f"Thought for {seconds:.1f} s ({words}).")
+            self._note(f"Thought for {seconds:.1f} s ({words}).")
         self._thinking_since, self._thoughts = None, 0
 
-    def _aside(self, text: str) -> None:
+    def _note(self, text: str) -> None:
         self._console.note(self._console.dim(clean_terminal(text)))
 
     async def end(self, reply: Reply) -> None:
@@ -161,7 +161,7 @@ class TurnPrinter:
             hidden = self._console.live.hidden_for - self._hidden_before
             line = spent_line(self._messages, self._window, monotonic() - self._began - hidden, self._prices)
             if line:
-                self._aside(line)
+                self._note(line)
 
     async def _show_media(self, item: Image | Audio | File) -> None:
         """Name what tools gave besides text, saved where it was not; and show a picture where that can be done."""

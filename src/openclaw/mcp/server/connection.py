@@ -207,10 +207,7 @@ class ServerConnection:
             self._end(LifecycleEvent("lost", f"An internal error: {type(error).__name__}."))
 
     def _failed(self, error: OpenClawError) -> None:
-        used_up = self._time() >= self._due - _TICK
-        if used_up:
-            self._catalog.mark_overdue()
-        self._end(event_of(error, self._spec), used_up=used_up)
+        self._end(event_of(error, self._spec), used_up=self._time() >= self._due - _TICK)
 
     def _end(self, event: LifecycleEvent, *, used_up: bool = False) -> None:
         if not self._is_over:

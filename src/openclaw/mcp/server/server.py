@@ -1,9 +1,9 @@
 """What keeps one server alive, and the one object through which others use it.
 
 One task (`run`) decides, by protocol/lifecycle.py, when to connect, wait and give up; a child task of it (connection.py) owns each
-connection from open to close. What is known of the server is in state.py. Calls come from any task (calls.py): `call_tool` never raises, it
-returns a result or an error result; a call while the server is down connects at once; a call that may have reached the server is never sent
-again.
+connection from open to close, and makes the server ready itself when its lists are read: nobody has to wake up for that. What is known of
+the server is in state.py. Calls come from any task (calls.py): `call_tool` never raises, it returns a result or an error result; a call
+while the server is down connects at once; a call that may have reached the server is never sent again.
 """
 
 import asyncio
@@ -539,7 +539,7 @@ class LiveServer:
                     self._catalog.mark_overdue()
                 state.attempt_is_late()
                 self._dependencies.share_slots()
-                self._tell_state(tell=False)
+                self._announce_state(to_agents=False)
             case Connected(client):
                 self._instructions.take(clean_instructions(client.agreement.instructions))
                 state.connected(client)
@@ -557,10 +557,12 @@ class LiveServer:
                     # What it offers is known: it comes up when it is called.
                     self.post(LifecycleEvent("stop", state.limit))
                 state.announce()
-                self._tell_state(tell=False)
+                self._announce_state(to_agents=False)
             case Learned():
                 self._learned(event)
             case Ended(why, used_up):
+                if used_up:
+                    self._catalog.mark_overdue()
                 self._ended(why, used_up=used_up)
             case _:
                 self._dependencies.emit(event)
@@ -627,7 +629,7 @@ class LiveServer:
         if not state.enter(after, event):
             return ()
         report(self.spec, before, after, event)
-        self._tell_state(tell="tell" in after.actions)
+        self._announce_state(to_agents="tell" in after.actions)
         return after.actions
 
     def _begin_connection(self) -> None:
@@ -682,9 +684,9 @@ class LiveServer:
         """Beside what it writes to standard error: mostly it is what its author meant for there."""
         self._dependencies.stderr_log.add(self.spec, f"on standard output: {said}")
 
-    def _tell_state(self, *, tell: bool) -> None:
+    def _announce_state(self, *, to_agents: bool) -> None:
         shown = self.status()
-        self._dependencies.emit(StateChanged(shown.name, shown.state, shown.told, shown.next_attempt, tell))
+        self._dependencies.emit(StateChanged(shown.name, shown.state, shown.told, shown.next_attempt, to_agents))
         self._dependencies.tools_changed(self)
 
 

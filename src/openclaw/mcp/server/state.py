@@ -210,7 +210,7 @@ class ServerState:
             async with asyncio.timeout(timeout):
                 await slots.acquire()
         except TimeoutError:
-            return f"{what} timed out after {round(timeout * 1000)}ms waiting for its turn."
+            return f"{what} timed out after {round(timeout * 1000)}ms waiting for a slot."
         return ""
 
     def end_call(self) -> float:

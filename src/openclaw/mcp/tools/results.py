@@ -18,9 +18,9 @@ from openclaw.security.external import clean_text
 from openclaw.tool import Ending
 
 INPUT_REQUIRED = "input_required"
-# The result types this engine knows; an absent one means "complete".
+# The result types that are known here; an absent one means "complete".
 _COMPLETE = ("", "complete")
-# The kinds of content block that this engine knows.
+# The kinds of content block that are known here.
 _KINDS = ("text", "image", "audio", "resource_link", "resource")
 # Of what a server said when a call failed, as the words of an exception.
 _MAX_RAISED = 2_000

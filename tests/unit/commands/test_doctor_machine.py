@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from openclaw.commands.check import Check
-from openclaw.commands.doctor_surroundings import distribution_check
+from openclaw.commands.doctor_machine import distribution_check
 
 
 def installed(folder: Path, name: str) -> list[str]:
