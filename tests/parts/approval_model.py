@@ -64,6 +64,7 @@ class Facts(msgspec.Struct, frozen=True):
     is_shell: bool
     is_inline: bool
     names_own: bool
+    only_reading: bool
     nobody: bool
 
 
@@ -108,6 +109,7 @@ def generated(chance: random.Random) -> Facts:
         is_shell=often(0.3),
         is_inline=often(0.3),
         names_own=often(0.1),
+        only_reading=often(0.05),
         nobody=often(0.5),
     )
 
@@ -148,6 +150,9 @@ def _asked(facts: Facts) -> tuple[str, int]:
     by_run = (
         facts.run_allow in ("fits", "beside") and not (is_exec and not _is_plain(facts))
     ) or facts.run_allow == "bare"
+    # "the person set this conversation to only read"
+    if facts.only_reading and not reads:
+        return "refuse", 3
     if facts.deny in ("bare", "fits", "beside") or (is_exec and facts.is_shell and facts.deny == "misses"):
         return "refuse", 3
     if setting == "deny":

@@ -49,8 +49,6 @@ _MUCH_WRITTEN = 100_000
 _LONGEST_TEXT = 200
 # The arguments of native tools that are places in the file system.
 _PLACES = ("path", "cwd")
-# Of calls that would change something where the person said that nothing may be.
-_READ_ONLY = Verdict("refuse", 3, "the person set this conversation to only read")
 # What the audit trail says of rules whose sentence names hosts, arguments or sources.
 _RULES_OF_FOREIGN = {6: "a program or a new host after foreign text", 7: "a foreign value"}
 
@@ -189,9 +187,6 @@ class Approver:
             # Searching does nothing yet: the call of a tool that is found is decided by itself.
             return None
         case, verdict = await self._judged(call, conversation)
-        if conversation.reads_only and not case.risk.only_reads:
-            self._note(call, case, _READ_ONLY, "refused", by="rule")
-            return f"{_READ_ONLY}."
         match verdict.action:
             case "run":
                 self._run(case, verdict, conversation)
@@ -415,6 +410,7 @@ def _case_of(known: _Known, risk: Risk, origins: Mapping[str, str]) -> Case:
         origins=origins,
         known_hosts=written_hosts(risk.hosts, known.written) if risk.hosts and known.is_doubted else (),
         declined=bool(known.declined) and _digest(tool, arguments) in known.declined,
+        reads_only=conversation.reads_only,
         surface=conversation.surface,
         paths=_real_paths(tool, arguments, conversation),
         names_own=not risk.only_reads and known.own.named_in(tool, arguments, conversation.workspace),

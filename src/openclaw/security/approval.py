@@ -86,6 +86,7 @@ class Case(msgspec.Struct, frozen=True, eq=False):
 
     `sources` are those of foreign text that was read, `origins` the arguments with a value from there; `known_hosts` those that the person
     wrote. `paths` are where the paths among the arguments of a native tool really lead. `names_own`: an argument is a place of ours.
+    `reads_only`: the person said that nothing may be changed in this conversation.
     """
 
     tool: Tool
@@ -100,6 +101,7 @@ class Case(msgspec.Struct, frozen=True, eq=False):
     origins: Mapping[str, str] = msgspec.field(default_factory=dict)
     known_hosts: Collection[str] = ()
     declined: bool = False
+    reads_only: bool = False
     surface: str = ""
     paths: Paths = msgspec.field(default_factory=dict)
     names_own: bool = False
@@ -130,6 +132,8 @@ class Verdict(msgspec.Struct, frozen=True):
 def decide(case: Case) -> Verdict:
     rules, facts = case.rules, case.facts
     setting = facts.approval if facts else "inherit"
+    if case.reads_only and not case.risk.only_reads:
+        return Verdict("refuse", 3, "the person set this conversation to only read")
     if (refusing := _touching(rules.deny, case)) is not None:
         return Verdict("refuse", 3, f'deny "{refusing.text}" names it', refusing.where)
     if setting == "deny":

@@ -83,6 +83,7 @@ async def called(facts: Facts) -> tuple[int, int]:
             f"agent:main:{turn}",
             asker=Nobody() if facts.nobody else person,
             foreign=foreign_for(facts),
+            reads_only=facts.only_reading,
             surface=facts.surface,
             allow=tuple(texts_for(facts, facts.run_allow)),
             written=written_for(facts),

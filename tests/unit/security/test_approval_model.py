@@ -46,6 +46,7 @@ def decided(facts: Facts) -> tuple[str, int]:
         origins=foreign_values(arguments, foreign, written),
         known_hosts=written_hosts(risk.hosts, written),
         declined=facts.declined,
+        reads_only=facts.only_reading,
         surface=facts.surface,
         names_own=OwnPlaces(STATE).named_in(tool, arguments, None),
     )
