@@ -129,7 +129,7 @@ def _node() -> dict[str, str]:
 def judge(results: Results, measured: set[str], profile: Callable[[str], str] | None = None) -> int:
     """Say how every figure came out, those that are missed on standard error; 1 when one could not be measured.
 
-    Of the table of speed a figure that is missed has a profile beside it, if somebody makes one.
+    Of the table of speed a figure that is missed has a profile beside it, if somebody makes one, and what would reach it.
     """
     found = verdicts(results, measured)
     speed = judged(results, measured, SPEED)
@@ -140,6 +140,8 @@ def judge(results: Results, measured: set[str], profile: Callable[[str], str] | 
     for verdict in (*found, *speed):
         if not verdict.ok:
             print(f"bench: MISSED: {sentence(verdict)}", file=sys.stderr)
+        if not verdict.ok and verdict.reached is not None and (words := verdict.target.would_reach):
+            print(f"bench: what would reach it: {words}", file=sys.stderr)
         if not verdict.ok and verdict.reached is not None and profile is not None and (what := verdict.target.profile):
             if what not in profiles:
                 profiles[what] = profile(what)

@@ -4,6 +4,7 @@ import json
 import os
 import platform
 import statistics
+import sysconfig
 import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -88,10 +89,16 @@ def machine() -> dict[str, str]:
     return {
         "processor": f"{model or platform.machine()}, {os.cpu_count()} cores",
         "system": f"{platform.system()} {platform.release().split('-')[0]}",
-        "python": platform.python_version(),
+        "python": f"{platform.python_version()} ({_build()})",
         "date": time.strftime("%Y-%m-%d"),
         "load": f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "",
     }
+
+
+def _build() -> str:
+    """How the interpreter was built: with it, the same Python code takes about three quarters of the time."""
+    options = sysconfig.get_config_var("CONFIG_ARGS") or ""
+    return f"built {'with' if '--enable-optimizations' in options else 'without'} profile-guided optimisation"
 
 
 def middle(values: list[float]) -> float:

@@ -108,7 +108,28 @@ def _judged(found: list[Verdict]) -> list[str]:
         f"{'yes' if verdict.ok else '**no**'} |"
         for verdict in found
     ]
-    return [head, "", "| figure | must reach | measured | reached |", "|---|---|---|---|", *rows, ""]
+    return [
+        head,
+        "",
+        "| figure | must reach | measured | reached |",
+        "|---|---|---|---|",
+        *rows,
+        "",
+        *_would_reach(missed),
+    ]
+
+
+def _would_reach(missed: list[Verdict]) -> list[str]:
+    """What would reach the rows that are missed, each sentence once."""
+    found: dict[str, list[str]] = {}
+    for verdict in missed:
+        if verdict.reached is not None and (words := verdict.target.would_reach):
+            titles = found.setdefault(words, [])
+            if verdict.target.title not in titles:
+                titles.append(verdict.target.title)
+    if not found:
+        return []
+    return ["What would reach these:", "", *(f"- {'; '.join(titles)}: {words}" for words, titles in found.items()), ""]
 
 
 def _targets(results: Results) -> str:

@@ -2,13 +2,18 @@
 
 from bench.results import Unit
 
+_MB = 1024 * 1024
+
 
 def quantity(value: float, unit: Unit) -> str:
     match unit:
         case "seconds":
             return duration(value)
         case "bytes":
-            return f"{value / (1024 * 1024):,.0f} MB"
+            # A slope of some kilobytes is not nothing.
+            if 0 < abs(value) < _MB / 2:
+                return f"{value / 1024:,.1f} KB"
+            return f"{value / _MB:,.0f} MB"
         case "calls/s":
             return f"{value:,.0f}/s"
         case "yes":

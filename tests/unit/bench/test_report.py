@@ -8,7 +8,7 @@ import pytest
 from bench.report.chart import Bar, bars
 from bench.report.page import render, write
 from bench.report.sections import SECTIONS
-from bench.report.words import duration, factor
+from bench.report.words import duration, factor, quantity
 from bench.results import Figure, Note, Results, Unit
 from bench.speed import SPEED
 from bench.targets import AGAINST_TS_SDK, HELD_BY_TESTS, TARGETS
@@ -51,7 +51,8 @@ def test_each_line_of_the_table_of_speed_stands_on_the_page() -> None:
     rows = section(render(results)["benchmarks.md"], "Beside the fastest")
     assert rows[0] == f"**1 of {len(SPEED)} are missed.**"
     assert "| stdio, one call, echo, two cores | ≤ 1x the TypeScript SDK | 1.23x | **no** |" in rows
-    assert len(rows) == 3 + len(SPEED)
+    assert rows[-2:] == ["What would reach these:", f"- {missed.title}: {missed.would_reach}"]
+    assert len(rows) == 3 + len(SPEED) + 2
 
 
 def test_both_floors_are_named_and_a_figure_has_its_ratio_to_each() -> None:
@@ -87,6 +88,18 @@ def test_a_missed_figure_is_named_in_bold() -> None:
     results.figures[0] = Figure("calls", "stdio", "ours", 1.0, "seconds", 1.37)
     page = render(results)["benchmarks.md"]
     assert "| warm call, stdio, p50 | ≤ 1x the floor | 1.37x | **no** |" in page
+
+
+def test_what_would_reach_several_lines_is_said_once() -> None:
+    results = complete()
+    results.figures = [figure for figure in results.figures if figure.measure != "placed"]
+    placed = [target for target in SPEED if target.measure == "placed"]
+    for target in placed:
+        results.add(Figure("placed", target.case, "ours", 1.0, "seconds", 9.0))
+    rows = section(render(results)["benchmarks.md"], "Beside the fastest")
+    told = rows[rows.index("What would reach these:") + 1 :]
+    assert [line.split(": ")[0].count("; ") + 1 for line in told] == [8, 2, 2]
+    assert {target.would_reach for target in placed} == {line.partition(": ")[2] for line in told}
 
 
 def test_every_figure_of_a_table_comes_with_its_ratio_first() -> None:
@@ -244,3 +257,10 @@ def test_durations_are_shown_in_the_unit_that_suits_them(seconds: float, shown: 
 @pytest.mark.parametrize(("value", "shown"), [(0.452, "0.45x"), (1.0, "1.0x"), (2.04, "2.0x"), (43.2, "43x")])
 def test_ratios_are_shown_with_the_digits_that_mean_something(value: float, shown: str) -> None:
     assert factor(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("held", "shown"), [(0, "0 MB"), (51 * 1024 * 1024, "51 MB"), (3_200, "3.1 KB"), (-3_200, "-3.1 KB")]
+)
+def test_a_few_kilobytes_are_not_nothing(held: float, shown: str) -> None:
+    assert quantity(held, "bytes") == shown

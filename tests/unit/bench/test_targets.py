@@ -123,6 +123,10 @@ def test_a_run_with_a_missed_figure_names_it_and_only_one_that_was_not_measured_
     assert "bench: NOT MEASURED: 50 MB result, stdio\n" in capsys.readouterr().err
 
 
+def test_every_line_of_the_table_of_speed_says_what_would_reach_it() -> None:
+    assert [target.title for target in SPEED if not target.would_reach] == []
+
+
 def test_a_missed_line_of_the_table_of_speed_has_its_profile_beside_it_once(capsys: pytest.CaptureFixture[str]) -> None:
     turn, *rest = [target for target in SPEED if target.measure in {"turns", "placed"}][::-1]
     figures = [Figure(one.measure, one.case, "ours", 1.0, "seconds", one.limit) for one in rest]
@@ -137,5 +141,6 @@ def test_a_missed_line_of_the_table_of_speed_has_its_profile_beside_it_once(caps
     assert asked == ["turn"]
     assert capsys.readouterr().err == (
         "bench: MISSED: a turn in a session of 100,000 messages: 9.00x of one in a session of 10, without the model, must be ≤ 1.5x\n"
+        f"bench: what would reach it: {turn.would_reach}\n"
         "bench: profile of turn:\nncalls tottime\n"
     )
