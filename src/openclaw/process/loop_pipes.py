@@ -80,6 +80,8 @@ class PipeWriter:
     def __init__(self, fd: int) -> None:
         self.offered = 0
         self.written = 0
+        # Whether who writes has to wait. No property: every request asks.
+        self.is_full = False
         self._fd = fd
         self._loop = asyncio.get_running_loop()
         self._open = True
@@ -87,26 +89,23 @@ class PipeWriter:
         self._waiters: set[asyncio.Future[None]] = set()
         os.set_blocking(fd, False)
 
-    @property
-    def is_full(self) -> bool:
-        return self.offered - self.written > HIGH_WATER
-
     def write(self, data: bytes | memoryview) -> None:
         """Raises OSError when nobody reads any more; then nothing of `data` was taken."""
         if not self._open:
             raise BrokenPipeError
-        taken = 0
+        taken, size = 0, len(data)
         if not self._pending:
             try:
                 taken = os.write(self._fd, data)
             except (BlockingIOError, InterruptedError):
                 pass
-        self.offered += len(data)
+        self.offered += size
         self.written += taken
-        if taken < len(data):
+        if taken < size:
             if not self._pending:
                 self._loop.add_writer(self._fd, self._writable)
             self._pending.append(memoryview(data)[taken:])
+            self.is_full = self.offered - self.written > HIGH_WATER
 
     async def room(self) -> None:
         """Until the other side has read enough for more to be taken, or the pipe is closed."""
@@ -166,12 +165,13 @@ class PipeWriter:
                     break
                 self._pending.popleft()
         except (BlockingIOError, InterruptedError):
-            return
+            pass
         except OSError:
             self.close()
             return
         if not self._pending:
             self._loop.remove_writer(self._fd)
+        self.is_full = self.offered - self.written > HIGH_WATER
         if not self.is_full:
             self._wake()
 

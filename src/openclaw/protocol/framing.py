@@ -9,6 +9,8 @@ import msgspec
 from openclaw.protocol.gathered import Gathered
 from openclaw.protocol.jsonrpc import ID_WINDOW
 
+_BRACE = ord("{")
+
 
 class Oversized(msgspec.Struct, frozen=True, gc=False):
     """A line that was too long to keep: its first and last bytes, and how long it was."""
@@ -27,6 +29,11 @@ class LineFramer:
         # The two ends of a line that is already too long.
         self._head = b""
         self._tail = b""
+
+    def is_line(self, data: bytes) -> bool:
+        """Whether `data` is one object on one line with its newline, and nothing else: then it need not be fed. So nearly every answer of a
+        server comes that is called one by one."""
+        return not self._size and data[0] == _BRACE and data.find(b"\n") == len(data) - 1 <= self._max
 
     def feed(self, data: bytes) -> list[bytes | Oversized]:
         """The lines that end in `data`, without their newlines; blank ones are left out."""

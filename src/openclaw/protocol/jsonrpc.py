@@ -104,7 +104,7 @@ class _Outgoing(msgspec.Struct, omit_defaults=True):
     error: Any = UNSET
 
 
-_envelope = msgspec.json.Decoder(_Envelope)
+_read_envelope = msgspec.json.Decoder(_Envelope).decode
 _batch = msgspec.json.Decoder(list[Raw])
 
 T = TypeVar("T")
@@ -160,14 +160,24 @@ def _encode(message: object) -> bytes:
         raise UsageError(f"The message cannot be written as JSON: {error}.") from error
 
 
+def read_answer(data: bytes) -> tuple[int, Raw] | None:
+    """The id and the result of an answer, as nearly every message is one; None when `data` is anything else, or not quite one: `decode`
+    looks closer. Never raises.
+    """
+    try:
+        envelope = _read_envelope(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+    id = envelope.id
+    if type(id) is int and envelope.method is None and envelope.error is _ABSENT is not envelope.result:
+        return id, envelope.result
+    return None
+
+
 def decode(data: bytes) -> list[Message]:
     """The messages in `data`: one, or those of a batch (2025-03-26). Never raises."""
     try:
-        envelope = _envelope.decode(data)
-        if type(envelope.id) is int and envelope.method is None and envelope.error is _ABSENT is not envelope.result:
-            # Nearly every message is an answer, and needs no further look.
-            return [Result(envelope.id, envelope.result)]
-        return [_classify(envelope)]
+        return [_classify(_read_envelope(data))]
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         if data.lstrip()[:1] == b"[":
             return _decode_batch(data)
@@ -190,7 +200,7 @@ def _decode_batch(data: bytes) -> list[Message]:
     for item in items:
         raw = bytes(item)
         try:
-            messages.append(_classify(_envelope.decode(raw)))
+            messages.append(_classify(_read_envelope(raw)))
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             messages.append(_salvage(raw, error))
     return messages or [Malformed("an empty batch")]
@@ -232,7 +242,7 @@ def _salvage(data: bytes, error: Exception) -> Message:
     repaired = repair(data)
     if repaired is not None:
         try:
-            return _classify(_envelope.decode(repaired))
+            return _classify(_read_envelope(repaired))
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as again:
             error = again
     id, asks = recover_id(data[:ID_WINDOW], data[-ID_WINDOW:])

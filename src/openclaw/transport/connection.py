@@ -176,6 +176,8 @@ class Connection:
         # The same with what requests add to it, encoded, by the id of that.
         self._encoded: dict[int, tuple[Mapping[str, Any] | None, bytes]] = {}
         self.link: Link
+        # Whether the link is gone. No property: every call asks.
+        self.is_lost = False
         # When the other side was last heard, in loop time.
         self.last_heard = 0.0
         self._transport = transport
@@ -197,6 +199,7 @@ class Connection:
 
     async def __aenter__(self) -> Self:
         self._loop = asyncio.get_running_loop()
+        self._time = self._loop.time
         self._lost: asyncio.Future[TransportError | None] = self._loop.create_future()
         self.last_heard = self._loop.time()
         self.link = await self._stack.enter_async_context(self._transport.open(self))
@@ -213,10 +216,6 @@ class Connection:
             await asyncio.gather(*tasks, return_exceptions=True)
         finally:
             await self._stack.aclose()
-
-    @property
-    def is_lost(self) -> bool:
-        return self._lost.done()
 
     async def wait_lost(self) -> TransportError | None:
         """Wait until the link is gone. Returns the error that says why; None when it ended in order."""
@@ -243,36 +242,36 @@ class Connection:
         ProtocolError when its answer cannot be read, DeadlineError, LinkLostError (whose `maybe_sent` says whether the server
         may have acted on it), or what the transport reports.
         """
-        if self._lost.done():
+        if self.is_lost:
             raise self._gone(maybe_sent=False)
-        now = self._loop.time()
+        now = self._time()
         patience = math.inf if timeout is None else timeout
         limit = now + (patience if max_total is None else max_total)
-        call = _Call(
-            method, self._loop.create_future(), on_progress, patience, now, min(now + patience, limit), limit, owner
-        )
-        call.id = self._peer.begin(call)
-        if call.deadline < self._sweep_at:
-            self._arm(call.deadline)
+        deadline = now + patience
+        if deadline > limit:
+            deadline = limit
+        future = self._loop.create_future()
+        call = _Call(method, future, on_progress, patience, now, deadline, limit, owner)
+        call.id = id = self._peer.begin(call)
+        if deadline < self._sweep_at:
+            self._arm(deadline)
         try:
             carrier: Mapping[str, str] = _NOTHING
-            if self._trace is not None and (span := self._trace.begin(method, name, call.id)) is not None:
+            if self._trace is not None and (span := self._trace.begin(method, name, id)) is not None:
                 # Every call ends by its future, whichever way.
-                call.future.add_done_callback(span.end)
+                future.add_done_callback(span.end)
                 carrier = span.carrier
                 headers = {**(headers or {}), **carrier}
             has_token = on_progress is not None or max_total is not None
             if carrier or not has_token or not params or "_meta" in params:
-                token = {"progressToken": call.id} if has_token else {}
-                data = jsonrpc.encode_request(
-                    call.id, method, self._with_meta(params, {**(meta or {}), **token, **carrier})
-                )
+                token = {"progressToken": id} if has_token else {}
+                data = jsonrpc.encode_request(id, method, self._with_meta(params, {**(meta or {}), **token, **carrier}))
             else:
-                data = jsonrpc.encode_request_with_meta(call.id, method, params, self._members(meta))
-            message = Outgoing(data, method, call.id, name, headers or _NOTHING)
+                data = jsonrpc.encode_request_with_meta(id, method, params, self._members(meta))
+            message = Outgoing(data, method, id, name, headers or _NOTHING)
             if not self.link.post(message):
                 await self._hand_over(call, message)
-            result = await call.future
+            result = await future
         except asyncio.CancelledError:
             self._leave(call)
             self._tell_cancelled(call)
@@ -319,14 +318,20 @@ class Connection:
 
     async def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
         """Send one notification. Raises TransportError when it cannot be sent."""
-        if self._lost.done():
+        if self.is_lost:
             raise self._gone(maybe_sent=False)
         await self.link.send(Outgoing(jsonrpc.encode_notification(method, params), method))
 
     # The transport's end (base.Receiver).
 
     def received(self, data: bytes, origin: int | None) -> None:
-        self.last_heard = self._loop.time()
+        self.last_heard = self._time()
+        answer = self._peer.answered(data, origin)
+        if answer is not None:
+            call, result = answer
+            if not call.future.done():
+                call.future.set_result(result)
+            return
         for event in self._peer.receive(data, origin):
             match event:
                 case Answered():
@@ -358,8 +363,9 @@ class Connection:
             _fail(call, error)
 
     def closed(self, error: TransportError | None) -> None:
-        if self._lost.done():
+        if self.is_lost:
             return
+        self.is_lost = True
         self._lost.set_result(error)
         if self._sweep is not None:
             self._sweep.cancel()
@@ -404,7 +410,7 @@ class Connection:
                 _log.exception("A progress callback failed.")
 
     def _tell_cancelled(self, call: _Call) -> None:
-        if self._lost.done() or self.link.cancel(call.id) or call.method in _NEVER_CANCELLED:
+        if self.is_lost or self.link.cancel(call.id) or call.method in _NEVER_CANCELLED:
             return
         reason = "The caller's time is up." if call.expired else "The caller no longer waits."
         notice = jsonrpc.encode_notification(CANCELLED, {"requestId": call.id, "reason": reason})
@@ -527,7 +533,7 @@ class Connection:
         for id, calls in self._about.items():
             if call in calls and not any(self.awaits(one.id) for one in calls):
                 self._answering[id].cancel()
-                if not self._lost.done():
+                if not self.is_lost:
                     over = jsonrpc.encode_error(id, jsonrpc.INTERNAL_ERROR, "The call that this was about is over.")
                     self._send_later(Outgoing(over))
 

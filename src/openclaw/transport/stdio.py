@@ -36,6 +36,8 @@ STDERR_BURST = 200
 STDERR_PER_SECOND = 50.0
 # What a pipe can hold: a request further back than this was read.
 _PIPE_BYTES = 65536
+# Requests that are remembered before those which were surely read are sorted out: all at once, since each look costs a call.
+_MOST_RECENT = 1_024
 # The first request since the server was last heard, or since others were written together, is written at once, those after it together
 # with all others of their iteration of the event loop: so many, or so many bytes, at a time. Each write may wake the server, which costs
 # us more than the request; too many in one would leave it idle while we prepare them. Who calls one by one needs no end of an iteration,
@@ -150,7 +152,8 @@ class StdioLink:
         self._is_due = False
 
     def post(self, message: Outgoing) -> bool:
-        if self._writer.is_full:
+        writer = self._writer
+        if writer.is_full:
             return False
         if not self._has_written:
             self._has_written = True
@@ -163,7 +166,7 @@ class StdioLink:
         self._held.append(data)
         self._held_bytes += len(data)
         if message.id is not None:
-            self._recent.append((self._writer.offered + self._held_bytes, message.id))
+            self._recent.append((writer.offered + self._held_bytes, message.id))
         if len(self._held) >= GATHER_REQUESTS or self._held_bytes >= GATHER_BYTES:
             self._let_go()
         return True
@@ -182,10 +185,15 @@ class StdioLink:
         except OSError:
             raise self._deaf() from None
         if message.id is not None:
-            recent = self._recent
-            recent.append((writer.offered, message.id))
-            while recent[0][0] < writer.written - _PIPE_BYTES:
-                recent.popleft()
+            self._recent.append((writer.offered, message.id))
+            if len(self._recent) > _MOST_RECENT:
+                self._forget_read()
+
+    def _forget_read(self) -> None:
+        """Of requests that are further back than a pipe can hold."""
+        recent, read = self._recent, self._writer.written - _PIPE_BYTES
+        while recent and recent[0][0] < read:
+            recent.popleft()
 
     def _let_go(self) -> None:
         """Write what is held. Nobody waits for this call, so each request learns for itself when that fails."""
@@ -224,6 +232,9 @@ class StdioLink:
     def data(self, data: bytes) -> None:
         self.was_heard = True
         self._has_written = False
+        if not self._lines and self._framer.is_line(data):
+            self._receiver.received(data, None)
+            return
         lines, is_behind = self._framer.feed(data), bool(self._lines)
         if len(lines) == 1 and not is_behind and isinstance(lines[0], bytes):
             if len(lines[0]) < LARGE:
