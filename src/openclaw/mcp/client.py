@@ -136,6 +136,29 @@ class Client:
             answer = None
         if isinstance(answer, Result):
             return answer
+        return await self._call_in_rounds(
+            answer,
+            params,
+            timeout=timeout,
+            max_total=max_total,
+            on_progress=on_progress,
+            headers=headers,
+            invocation=invocation,
+        )
+
+    async def _call_in_rounds(
+        self,
+        answer: InputRequired | None,
+        params: Mapping[str, Any],
+        *,
+        timeout: float,
+        max_total: float,
+        on_progress: OnProgress | None,
+        headers: Mapping[str, str] | None,
+        invocation: Invocation | None,
+    ) -> Result:
+        """Go on with a call that the server asked something back about, or that waited for a page to be visited. A coroutine of its own: the
+        variables that the inner one shares would cost every call 0.2 µs."""
 
         async def again(params: Mapping[str, Any]) -> Result | InputRequired:
             return read_call(
@@ -145,7 +168,7 @@ class Client:
                     timeout=timeout,
                     max_total=max_total,
                     on_progress=on_progress,
-                    name=name,
+                    name=params["name"],
                     headers=headers,
                     invocation=invocation,
                 )
@@ -153,11 +176,10 @@ class Client:
 
         rounds = Rounds(self._server, self._handlers, invocation)
         try:
-            if answer is None:
-                answer = await again(params)
-            while isinstance(answer, InputRequired):
-                answer = await again({**params, **await rounds.answers(answer)})
-            return answer
+            going: Result | InputRequired = await again(params) if answer is None else answer
+            while isinstance(going, InputRequired):
+                going = await again({**params, **await rounds.answers(going)})
+            return going
         finally:
             await rounds.close()
 

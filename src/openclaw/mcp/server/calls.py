@@ -51,6 +51,7 @@ _UNKNOWN_TOOL = re.compile(
     r"(?:MCP error -3260[12]: )?(?:unknown tool\b|tool .{0,160}? (?:not found|does not exist))", re.I
 )
 
+_NO_RESULT = Result()
 
 T = TypeVar("T")
 
@@ -95,29 +96,43 @@ class Calls:
             return Result.failed(OwnWords(fault))
         began = self._time()
         try:
-            client = state.live or await self._server.client()
+            client = state.client
+            if client is None or client.connection.is_lost:
+                client = await self._server.client()
             progress = Progress(self._log, name, show_progress, on_progress)
-            call = _Call(
-                self._server,
-                self._catalog,
-                name,
-                arguments,
-                timeout,
-                max_total,
-                progress,
-                invocation,
-                began,
-                self._time,
-            )
+            failure: OpenClawError | None = None
             try:
-                result = await call.send(client)
+                result = await client.call_tool(
+                    name,
+                    arguments,
+                    timeout=timeout,
+                    max_total=max_total,
+                    on_progress=progress,
+                    headers=self._catalog.headers(name, arguments) if client.mirrors else None,
+                    invocation=invocation,
+                )
             except OpenClawError as error:
-                result = await call.failed(error, client, again=True)
-            else:
-                if result.is_error or result.structured_content is not NOTHING:
+                failure, result = error, _NO_RESULT
+            if failure is not None or result.is_error or result.structured_content is not NOTHING:
+                # What most calls never need is made for these alone: all that there is to know of one.
+                call = _Call(
+                    self._server,
+                    self._catalog,
+                    name,
+                    arguments,
+                    timeout,
+                    max_total,
+                    progress,
+                    invocation,
+                    began,
+                    self._time,
+                )
+                if failure is None:
                     result = await call.fitting(result)
+                else:
+                    result = await call.failed(failure, client, again=True)
             if _log.isEnabledFor(logging.DEBUG):
-                call.tell(result)
+                self._tell(name, began, result)
         except OpenClawError as error:
             result = Result(is_error=True, fault=str(error), needs_sign_in=state.name == "needs-auth")
         except Exception as error:
@@ -132,6 +147,10 @@ class Calls:
         else:
             state.answered(ended - began)
         return result
+
+    def _tell(self, tool: str, began: float, result: Result) -> None:
+        milliseconds, note = (self._time() - began) * 1000, ", with an error" if result.is_error else ""
+        _log.debug("MCP server '%s': called %s in %.1f ms%s", self._server.spec.name, tool, milliseconds, note)
 
     async def call_utility(
         self, name: str, arguments: Mapping[str, Any], *, timeout: float, invocation: Invocation | None = None
@@ -171,7 +190,7 @@ class Calls:
 
 
 class _Call(msgspec.Struct, eq=False):
-    """One tool call, from a live client to a result. `began` is when, by `time`."""
+    """A tool call that needs more than to be sent and answered. `began` is when, by `time`."""
 
     server: CalledServer
     catalog: Catalog
@@ -184,7 +203,7 @@ class _Call(msgspec.Struct, eq=False):
     began: float
     time: Callable[[], float]
 
-    def send(self, client: Client) -> Awaitable[Result]:
+    def _send(self, client: Client) -> Awaitable[Result]:
         return client.call_tool(
             self.tool,
             self.arguments,
@@ -195,15 +214,11 @@ class _Call(msgspec.Struct, eq=False):
             invocation=self.invocation,
         )
 
-    def tell(self, result: Result) -> None:
-        milliseconds, note = (self.time() - self.began) * 1000, ", with an error" if result.is_error else ""
-        _log.debug("MCP server '%s': called %s in %.1f ms%s", self.server.spec.name, self.tool, milliseconds, note)
-
     async def _once_more(self) -> Result:
         """It was surely not processed: over a connection that works."""
         client = await self.server.client()
         try:
-            result = await self.send(client)
+            result = await self._send(client)
         except OpenClawError as error:
             return await self.failed(error, client, again=False)
         return await self.fitting(result)
