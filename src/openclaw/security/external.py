@@ -18,7 +18,7 @@ import msgspec
 
 from openclaw.content import Block, Framed, Text, to_json
 from openclaw.log import ESCAPE_SEQUENCE
-from openclaw.redact import mask
+from openclaw.redact import knows_secrets, mask
 from openclaw.security.fold import OTHER, fold_with_places, letters
 
 _log = logging.getLogger(__name__)
@@ -206,10 +206,15 @@ def guarded(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
 
     A text is framed by who knows where it came from; this is for what is left, words of ours that quote somebody else's.
     """
+    if len(blocks) == 1 and not knows_secrets():
+        only = blocks[0]
+        if isinstance(only, Text) and isinstance(only.text, Framed):
+            # As nearly always: there is nothing to mask, and nothing that is not framed.
+            return blocks
     for block in blocks:
         if isinstance(block, Text) and _guarded(block) is not block:
             return tuple(_guarded(one) if isinstance(one, Text) else one for one in blocks)
-    # As nearly always: the very same, so that nobody has to compare.
+    # The very same, so that nobody has to compare.
     return blocks
 
 

@@ -157,7 +157,8 @@ class Invoke:
                 if refusal is not None:
                     end = _end("refused", f"{tool.name} was not called: {refusal}")
                 elif tool.timeout is None:
-                    end = _ended(await tool.run(call.request.arguments, call.invocation))
+                    result = await tool.run(call.request.arguments, call.invocation)
+                    end = CallEnd(result, result.ending or ("error" if result.is_error else "ok"))
                 else:
                     end = await _in_time(call, tool.timeout)
         except asyncio.CancelledError:
@@ -175,7 +176,10 @@ class Invoke:
         finally:
             if under_way is not None:
                 self._running.end(under_way)
-        return _sourced(call, _guarded_end(end))
+        content = guarded(end.result.content)
+        if content is not end.result.content:
+            end = CallEnd(msgspec.structs.replace(end.result, content=content), end.outcome)
+        return _sourced(call, end)
 
     def _kept_back(self, call: Call) -> CallEnd | None:
         """How a call ends that the rules or its arguments forbid; None when nothing does. What the rules say is in the audit trail before
@@ -197,7 +201,8 @@ class Invoke:
     ) -> ToolResult:
         """The answer to a call of a tool that is not offered: why it is missing if that is known, and what there is instead."""
         self._audit.ended(AuditEntry(call, invocation, None), "unknown", 0.0)
-        return _guarded(_unknown(call.name, offered, absence))
+        result = _unknown(call.name, offered, absence)
+        return msgspec.structs.replace(result, content=guarded(result.content))
 
 
 def _sourced(call: Call, end: CallEnd) -> CallEnd:
@@ -226,7 +231,8 @@ async def _in_time(call: Call, timeout: float) -> CallEnd:
     try:
         async with asyncio.timeout(timeout) as limit:
             call = _pausing(call, limit)
-            return _ended(await call.tool.run(call.request.arguments, call.invocation))
+            result = await call.tool.run(call.request.arguments, call.invocation)
+            return CallEnd(result, result.ending or ("error" if result.is_error else "ok"))
     except TimeoutError:
         # A tool may well raise one of its own.
         if not limit.expired():
@@ -253,10 +259,6 @@ def _asked_by(asker: PausingAsker, call: Call) -> Call:
     return msgspec.structs.replace(call, invocation=msgspec.structs.replace(call.invocation, conversation=conversation))
 
 
-def _ended(result: ToolResult) -> CallEnd:
-    return CallEnd(result, result.ending or ("error" if result.is_error else "ok"))
-
-
 def _unknown(called: str, offered: Iterable[str], absence: Absence | None) -> ToolResult:
     if absence is not None:
         where = f" ({absence.where})" if absence.where else ""
@@ -278,8 +280,10 @@ def _end(outcome: Outcome, sentence: str) -> CallEnd:
 def _source(tool: Tool, result: ToolResult) -> str:
     if tool.kind == "native":
         return result.source
-    # A plugin makes its results itself: what it says of them counts for nothing.
-    return "" if tool.kind == "mcp" and result.own_words else f"{tool.kind}:{tool.origin}"
+    # A plugin makes its results itself: what it says of them counts for nothing. Of a server's the bridge does, and names it where it can.
+    if tool.kind == "mcp" and (result.source or result.own_words):
+        return result.source
+    return f"{tool.kind}:{tool.origin}"
 
 
 def _size(result: ToolResult) -> int:
@@ -312,13 +316,3 @@ def _told(head: str, words: str, tool: Tool) -> ToolResult:
         return ToolResult.error(f"{head} {words}")
     said = Text(frame(words, source="mcp_server", sender=tool.origin))
     return ToolResult((Text(head), said), is_error=True, details={"error": True})
-
-
-def _guarded_end(end: CallEnd) -> CallEnd:
-    result = _guarded(end.result)
-    return end if result is end.result else CallEnd(result, end.outcome)
-
-
-def _guarded(result: ToolResult) -> ToolResult:
-    content = guarded(result.content)
-    return result if content is result.content else msgspec.structs.replace(result, content=content)

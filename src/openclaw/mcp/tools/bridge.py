@@ -146,9 +146,8 @@ def result_of(call: Result, server: str, tool: str, media: MediaStore | None) ->
     """What a model sees of an answer. `details` say where it came from."""
     if call.fault:
         return _failed(call, server, tool)
-    if (text := _only_text(call)) is not None:
-        framed = frame(text, source="mcp_server", sender=server, suspect=partial(_suspect, server, tool))
-        return ToolResult((Text(framed),), details={"externalContent": external(server, tool)}, source=f"mcp:{server}")
+    if (text := only_text(call)) is not None:
+        return text_result(text, server, tool)
     answer = _Answer(server, tool, media)
     for item in call.content:
         if item.type == "text":
@@ -174,8 +173,15 @@ def result_of(call: Result, server: str, tool: str, media: MediaStore | None) ->
     return ToolResult((Text(_error_head(server, tool)), *blocks), is_error=True, details={"error": True, **details})
 
 
-def _only_text(call: Result) -> str | None:
-    """All there is to an answer that is one text in one block and went well, as nearly all are: it needs nothing put together."""
+def text_result(text: str, server: str, tool: str) -> ToolResult:
+    """`result_of` for an answer that is nothing but a text (`only_text`)."""
+    framed = frame(text, source="mcp_server", sender=server, suspect=partial(_suspect, server, tool))
+    return ToolResult((Text(framed),), details={"externalContent": external(server, tool)}, source=f"mcp:{server}")
+
+
+def only_text(call: Result) -> str | None:
+    """All there is to an answer that is one text in one block and went well, as nearly all are: it needs nothing put together, and is
+    never heavy."""
     if call.is_error or call.note or len(call.content) != 1 or call.structured_content is not NOTHING:
         return None
     item = call.content[0]
