@@ -157,8 +157,8 @@ class Client:
         headers: Mapping[str, str] | None,
         invocation: Invocation | None,
     ) -> Result:
-        """Go on with a call that the server asked something back about, or that waited for a page to be visited. A coroutine of its own: the
-        variables that the inner one shares would cost every call 0.2 µs."""
+        """Go on with a call that the server asked something back about, or that waited for a page to be visited. A coroutine of its own:
+        the variables that the inner one shares would cost every call 0.2 µs."""
 
         async def again(params: Mapping[str, Any]) -> Result | InputRequired:
             return read_call(
