@@ -73,8 +73,11 @@ class BearerAuthorizer:
                     await self._read(account, stamp)
                 except StoreError as error:
                     raise _closed(error) from None
-        grant, now = self._grant, account.now()
-        if grant is None or not grant.expiring(now) or (now < self._pause_until and not grant.expired(now)):
+        grant = self._grant
+        if grant is None:
+            return self._headers
+        now = account.now()
+        if not grant.expiring(now) or (now < self._pause_until and not grant.expired(now)):
             return self._headers
         try:
             await self._renew(account, grant)

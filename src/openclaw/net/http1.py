@@ -50,15 +50,28 @@ class Headers(Mapping[str, str]):
 
 
 class Head:
-    """The first part of a response. Names in `fields` are lower case; `cookies` are the Set-Cookie lines."""
+    """The first part of a response. Names in `fields` are lower case; `cookies` are the Set-Cookie lines.
 
-    __slots__ = ("cookies", "fields", "minor", "status")
+    What else follows from it is worked out once, for the heads of small answers repeat (`_usual_head`): `media_type` is the content type
+    without parameters, lower case; `length` that of the body where Content-Length alone says it; `keeps_alive` whether the connection may
+    carry another request.
+    """
+
+    __slots__ = ("cookies", "fields", "keeps_alive", "length", "media_type", "minor", "status")
 
     def __init__(self, status: int, minor: int, fields: dict[str, str], cookies: tuple[str, ...]) -> None:
         self.status = status
         self.minor = minor
         self.fields = fields
         self.cookies = cookies
+        self.media_type = fields.get("content-type", "").partition(";")[0].strip().lower()
+        given = fields.get("content-length", "")
+        is_plain = (
+            given.isascii() and given.isdigit() and len(given) <= _MAX_DIGITS and "transfer-encoding" not in fields
+        )
+        self.length = int(given) if is_plain else None
+        options = fields.get("connection", "").lower()
+        self.keeps_alive = "close" not in options if minor == 1 else "keep-alive" in options
 
 
 # Framing is ours alone: a second opinion in a configured header would split the message in two.
@@ -174,13 +187,7 @@ class ResponseParser:
     def reusable(self) -> bool:
         """Whether the connection may carry another request."""
         head = self.head
-        if head is None or not self.finished or self.excess or self._until_close:
-            return False
-        options = head.fields.get("connection")
-        if options is None:
-            return head.minor == 1
-        options = options.lower()
-        return "close" not in options if head.minor == 1 else "keep-alive" in options
+        return head is not None and head.keeps_alive and self.finished and not self.excess and not self._until_close
 
     def _feed_head(self, data: bytes) -> bytes | None:
         """Collect the head; what follows it, once it is whole."""
@@ -222,6 +229,12 @@ class ResponseParser:
         if head.status == 101:
             raise ProtocolError("The server switched protocols without being asked.")
         self.head = head
+        length = head.length
+        if length is not None and head.status == 200 and self._method == "POST":
+            # As nearly always.
+            self._remaining = length
+            self.finished = length == 0
+            return
         fields = head.fields
         coding = fields.get("transfer-encoding", "").lower()
         if coding and ("content-length" in fields or head.minor == 0):
@@ -234,8 +247,8 @@ class ResponseParser:
                 raise ProtocolError("The server used a transfer coding that was not asked for.")
             self._chunked = True
             self._remaining = -1
-        elif (length := fields.get("content-length")) is not None:
-            self._remaining = _content_length(length)
+        elif (given := fields.get("content-length")) is not None:
+            self._remaining = _content_length(given)
             self.finished = self._remaining == 0
         elif self._method == "CONNECT":
             self.finished = True

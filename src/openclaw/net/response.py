@@ -31,7 +31,7 @@ class Fetched(msgspec.Struct, frozen=True):
 class Response:
     """An answer whose body may still be coming. It must be closed; `HttpClient.stream` does that."""
 
-    __slots__ = ("_connection", "_expiry", "_fields", "_parser", "_pool", "_target", "status")
+    __slots__ = ("_connection", "_expiry", "_fields", "_parser", "_pool", "_target", "media_type", "status")
 
     def __init__(
         self,
@@ -43,6 +43,8 @@ class Response:
         expiry: asyncio.TimerHandle | None,
     ) -> None:
         self.status = head.status
+        # The content type without parameters, lower case; empty when the server named none.
+        self.media_type = head.media_type
         self._fields = head.fields
         self._target = target
         self._connection: HttpConnection | None = connection
@@ -66,11 +68,6 @@ class Response:
     def is_from(self, target: Target) -> bool:
         """Whether the resource that was asked for answered itself, and not one that it redirects to."""
         return is_same_resource(self._target, target)
-
-    @property
-    def media_type(self) -> str:
-        """The content type without parameters, lower case; empty when the server named none."""
-        return self._fields.get("content-type", "").partition(";")[0].strip().lower()
 
     @property
     def is_delimited(self) -> bool:

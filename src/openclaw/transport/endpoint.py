@@ -64,6 +64,7 @@ class Endpoint:
         self.url = url
         self.target = parse_url(url)
         self.origin = self.target.origin
+        self._address = self.target.url
         self._authorizer = authorizer
         dropped = _OURS | {"authorization"} if authorizer is not None else _OURS
         self._headers = {name: value for name, value in headers.items() if name.lower() not in dropped}
@@ -94,7 +95,8 @@ class Endpoint:
         while True:
             sent = await self._authorizer.headers() if self._authorizer is not None else {}
             all_of_them = {**self._headers, **headers, **sent} if self._headers or sent else headers
-            response = await self.client.open(method, target.url, headers=all_of_them, body=body)
+            address = self._address if url is None else target.url
+            response = await self.client.open(method, address, headers=all_of_them, body=body)
             status = response.status
             if status < 300:
                 return response
