@@ -17,8 +17,8 @@ TURN = "turn"
 
 # What would reach a line that is missed, by its profile: what was tried and measured, and what was left out.
 _INTERPRETER = (
-    "An interpreter that was built with profile-guided optimisation, as distributions build theirs: on one a stdio call takes 0.72x of the "
-    "processor time it takes on one that was built without."
+    "An interpreter that was built with profile-guided optimisation, as distributions build theirs: on one a stdio call took about 0.7x of the "
+    "processor time that it took on one that was built without."
 )
 _FEWER_STEPS = (
     "After that only fewer steps in Python: compiled modules for the checks, the frame and the trail (left out, decision 0017), or to "
@@ -26,7 +26,7 @@ _FEWER_STEPS = (
 )
 _EXCHANGE = (
     "An exchange that is begun and ended by callbacks, as one over stdio is: between a request and its answer stand five coroutines more "
-    "(session, hand-over, exchange, credentials, redirects), about a fifth of the call."
+    "(session, hand-over, exchange, credentials, redirects), a fifth of the call by estimate."
 )
 _WOULD_REACH = {
     **dict.fromkeys((STDIO, STDIO_MANY, MODERN, MODERN_MANY), f"{_INTERPRETER} {_FEWER_STEPS}"),

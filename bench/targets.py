@@ -107,8 +107,8 @@ TARGETS = (
         "reads least",
         "value",
         0.0,
-        would_reach="No look at the arguments for hosts once foreign text was read, which is what holds back a call that sends it out; the "
-        "look-up of the verdict that is kept is the smaller half.",
+        would_reach="No look at the arguments for hosts once foreign text was read, which is what holds back a call that sends it out, "
+        "and the verdict kept in the tool itself in place of a look-up.",
     ),
 )
 
