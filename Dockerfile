@@ -28,6 +28,11 @@ FROM ${BASE}
 LABEL org.opencontainers.image.title="openclaw-host" \
       org.opencontainers.image.description="A personal agent gateway whose tools come from any MCP server." \
       org.opencontainers.image.licenses="MIT"
+# Servers leave processes behind that only process 1 can collect, and ours collects no children but its own: tini does.
+# hadolint ignore=DL3008
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends tini \
+    && rm -rf /var/lib/apt/lists/*
 RUN groupadd --gid 10001 openclaw \
     && useradd --uid 10001 --gid 10001 --home-dir /data --no-create-home --shell /usr/sbin/nologin openclaw \
     && install -d -o 10001 -g 10001 -m 0700 /data
@@ -47,5 +52,5 @@ EXPOSE 28789
 # By the control socket: no token is needed, and it tells whether this gateway answers.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=20s --retries=3 CMD ["openclaw", "gateway", "status"]
 STOPSIGNAL SIGTERM
-ENTRYPOINT ["openclaw"]
+ENTRYPOINT ["tini", "--", "openclaw"]
 CMD ["gateway", "run"]

@@ -1,17 +1,20 @@
 """`make dist`: builds the wheel and the source distribution, then installs the wheel as strangers do and uses it from there.
 
 Each of pip, pipx and uv installs it into an environment of its own, and what they installed is used in an empty folder with an empty home,
-so that nothing of the checkout is in reach: the version, a server that is connected, a call, an agent's turn, and the tour. Addresses of
-package indexes are left to the installers' own settings. Ends with 1 and a sentence at the first thing that is wrong.
+so that nothing of the checkout is in reach: the version, a server that is connected, a call, an agent's turn, and the tour. Each extra is
+installed without all others, and what it is for is used. Addresses of package indexes are left to the installers' own settings. Ends with
+1 and a sentence at the first thing that is wrong.
 """
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
+from email.parser import BytesParser
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -24,6 +27,22 @@ INSTALL_SECONDS = 600.0
 RUN_SECONDS = 300.0
 # Written when a wheel is built, so that the same files give the same bytes.
 EPOCH = "1700000000"
+# The MCP client alone needs these.
+CORE = ("msgspec", "jsonschema-rs", "uvloop")
+# What each extra is for: what of ours it lets be imported, with the libraries that we import late.
+EXTRAS = {
+    "gateway": "import openclaw.gateway.http",
+    "chat": "import openclaw.cli.line_editor, openclaw.cli.session_picker, openclaw.commands.screen.markdown",
+    "tokens": "import openclaw.secrets.keychain, openclaw.mcp_server.rounds, cryptography.hazmat.primitives.asymmetric.ec",
+    "skills": "from openclaw.skills.frontmatter import parse; assert parse('name: a') == {'name': 'a'}",
+    "pdf": "import openclaw.agent.pdf_text; from pypdf import PdfReader",
+    "code": "import openclaw.tools.code.sandbox_program",
+    "aws": "import openclaw.secrets.aws; from boto3.session import Session",
+    "gcp": "import openclaw.secrets.google_token; from google.auth import default",
+    "azure": "import openclaw.secrets.azure; from azure.identity import DefaultAzureCredential",
+    "otel": "import openclaw.telemetry.export",
+    "postgres": "import openclaw.fleet.database, openclaw.fleet.faults",
+}
 SERVER = ROOT / "docs" / "examples" / "clock_server.py"
 
 
@@ -128,7 +147,7 @@ def try_out(wheel: Path, folder: Path) -> None:
     not_from_the_checkout(bare / "python", place.env, folder)
     place.use([bare / "openclaw"], "pip", version)
     # The MCP client alone, with its three libraries.
-    core = place.environment("core", "msgspec", "jsonschema-rs", "uvloop")
+    core = place.environment("core", *CORE)
     run([core / "python", "-m", "pip", "install", "--no-deps", wheel], place.env, folder, INSTALL_SECONDS)
     for name in ("embed_engine.py", SERVER.name):
         (core / name).write_bytes((ROOT / "docs" / "examples" / name).read_bytes())
@@ -139,6 +158,7 @@ def try_out(wheel: Path, folder: Path) -> None:
     expect(refused.stderr, "needs the library aiohttp")
     print("pip: the MCP client works with its three libraries alone")
     tools = place.environment("tools", "--require-hashes", "-r", ROOT / "requirements" / "dist.lock")
+    try_extras(place, wheel, tools / "uv")
     run([tools / "pipx", "install", wheel], place.env, folder, INSTALL_SECONDS)
     not_from_the_checkout(folder / "pipx" / "venvs" / NAME / "bin" / "python", place.env, folder)
     place.use([folder / "pipx" / "bin" / "openclaw"], "pipx", version)
@@ -150,6 +170,41 @@ def try_out(wheel: Path, folder: Path) -> None:
         [tools / "uvx", "--python", sys.executable, "--from", wheel, NAME, "--version"], place.env, folder, RUN_SECONDS
     )
     expect(same, f"openclaw {version}")
+
+
+def extras_of(wheel: Path) -> dict[str, list[str]]:
+    """What each extra asks for, by what the wheel itself says."""
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        metadata = BytesParser().parsebytes(archive.read(name))
+    asked: dict[str, list[str]] = {extra: [] for extra in metadata.get_all("Provides-Extra", [])}
+    for row in metadata.get_all("Requires-Dist", []):
+        library, _, condition = row.partition(";")
+        if extra := re.search(r"extra == '([a-z]+)'", condition):
+            asked[extra[1]].append(library.strip())
+    return asked
+
+
+def try_extras(place: Place, wheel: Path, uv: Path) -> None:
+    """Each beside the MCP client's three libraries and nothing else, so that none lives on another's."""
+    asked = extras_of(wheel)
+    if asked.keys() != EXTRAS.keys():
+        raise DistError(f"scripts/dist.py tries {sorted(EXTRAS)}, and the wheel has {sorted(asked)}.")
+    for extra, libraries in asked.items():
+        made = place.folder / f"extra {extra}"
+        python = made / "bin" / "python"
+        run([uv, "venv", "--python", sys.executable, made], place.env, place.folder, INSTALL_SECONDS)
+        install = [uv, "pip", "install", "--python", python]
+        run([*install, "--no-deps", wheel], place.env, place.folder, INSTALL_SECONDS)
+        run([*install, *CORE], place.env, place.folder, INSTALL_SECONDS)
+        lacking = subprocess.run(
+            [python, "-c", EXTRAS[extra]], env=place.env, cwd=place.folder, capture_output=True, check=False
+        )
+        if lacking.returncode == 0:
+            raise DistError(f"What the extra {extra} is for works without it.")
+        run([*install, *libraries], place.env, place.folder, INSTALL_SECONDS)
+        run([python, "-c", EXTRAS[extra]], place.env, place.folder, RUN_SECONDS)
+    print(f"uv: each of {len(asked)} extras is enough for what it is for")
 
 
 def main() -> int:

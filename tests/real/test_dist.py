@@ -23,6 +23,7 @@ def test_the_wheel_works_wherever_it_is_installed(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     tried = [line.partition(":")[0] for line in done.stdout.splitlines() if line.endswith("tour work")]
     assert tried == ["pip", "pipx", "uv", "uvx"]
+    assert "uv: each of 11 extras is enough for what it is for" in done.stdout
 
 
 # From the wheel to a real server in an agent's turn; the promise itself, and not a guess about how fast machines are.
