@@ -45,10 +45,21 @@ WHOLE_PROGRAMS = (
 )
 
 
+# The other tiers are run on Linux, and some of their files cannot even be imported on Windows.
+if sys.platform == "win32":
+    collect_ignore = ["real", "full", "conformance", *(path.rstrip("/") for path in WHOLE_PROGRAMS if "::" not in path)]
+
+# Where a test with this mark is run; elsewhere it is skipped, with what it needs as the reason.
+SYSTEMS = {"posix_only": sys.platform != "win32", "linux_only": sys.platform == "linux"}
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.nodeid.removeprefix("tests/").startswith(WHOLE_PROGRAMS):
             item.add_marker(pytest.mark.real)
+        for name, is_here in SYSTEMS.items():
+            for mark in () if is_here else item.iter_markers(name):
+                item.add_marker(pytest.mark.skip(f"needs {mark.args[0]}"))
 
 
 @pytest.fixture(autouse=True)

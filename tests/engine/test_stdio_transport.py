@@ -4,7 +4,6 @@ import asyncio
 import json
 import logging
 import os
-import resource
 import signal
 import sys
 from collections.abc import AsyncIterator
@@ -21,6 +20,9 @@ from openclaw.transport.connection import Connection
 from openclaw.transport.stdio import STDERR_BURST, StdioTransport
 from parts.loops import both_loops
 from parts.processes import handle_of, has_ended, open_descriptors, server_command, wait_until_gone
+
+if sys.platform != "win32":
+    import resource
 
 LONG = 60.0
 ENV = {"PATH": os.environ["PATH"]}

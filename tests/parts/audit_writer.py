@@ -7,7 +7,6 @@ audit_writer.py PATH killed -       a call that ends and one that begins, and no
 
 import asyncio
 import os
-import resource
 import signal
 import sys
 from pathlib import Path
@@ -30,6 +29,8 @@ def write_many(path: Path, writer: str) -> None:
 
 
 def write_beyond_the_limit(path: Path) -> None:
+    import resource  # Windows has none
+
     _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     log = AuditLog(AuditFile(path))
     resource.setrlimit(resource.RLIMIT_FSIZE, (300, hard))

@@ -9,7 +9,6 @@ done = run(["status"], env=…, cwd=…)
 """
 
 import atexit
-import fcntl
 import gc
 import importlib
 import json
@@ -22,7 +21,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import termios
 import threading
 import time
 import traceback
@@ -35,6 +33,10 @@ from pathlib import Path
 from typing import IO, Any
 
 import msgspec
+
+if sys.platform != "win32":
+    import fcntl
+    import termios
 
 PROGRAM = (sys.executable, "-m", "openclaw")
 OPENCLAW = str(Path(sys.executable).with_name("openclaw"))
@@ -132,10 +134,10 @@ def begin(
 ) -> Process | subprocess.Popen[bytes]:
     """Start this on these descriptors, which stay the caller's; `terminal`: they are one, and it is to control the process.
 
-    What is not `openclaw`, or is for the interpreter too, is started as it is.
+    What is not `openclaw`, or is for the interpreter too, is started as it is; and so is everything where nothing can be forked.
     """
     words = words_of(argv)
-    if words is None or not is_plain(env):
+    if words is None or not is_plain(env) or sys.platform == "win32":
         return subprocess.Popen(
             argv,
             stdin=stdin,

@@ -3,15 +3,15 @@
 import asyncio
 import functools
 import inspect
+import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-import uvloop
 
 
 def both_loops(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
-    """Run an async test once on asyncio's own loop and once on uvloop."""
+    """Run an async test once on asyncio's own loop, and once on uvloop where that is."""
 
     @functools.wraps(test)
     def run(new_loop: Callable[[], asyncio.AbstractEventLoop], **fixtures: Any) -> None:
@@ -24,8 +24,12 @@ def both_loops(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
     own = inspect.signature(test)
     loop = inspect.Parameter("new_loop", inspect.Parameter.KEYWORD_ONLY)
     run.__signature__ = own.replace(parameters=[*own.parameters.values(), loop])  # type: ignore[attr-defined]
-    factories = [asyncio.new_event_loop, uvloop.new_event_loop]
-    on_each: Callable[..., None] = pytest.mark.parametrize("new_loop", factories, ids=["asyncio", "uvloop"])(run)
+    factories = {"asyncio": asyncio.new_event_loop}
+    if sys.platform != "win32":
+        import uvloop
+
+        factories["uvloop"] = uvloop.new_event_loop
+    on_each: Callable[..., None] = pytest.mark.parametrize("new_loop", factories.values(), ids=factories)(run)
     return on_each
 
 

@@ -8,7 +8,6 @@ It refuses to run as root: then another user of the machine runs it, in a folder
 
 import getpass
 import os
-import pwd
 import select
 import shutil
 import signal
@@ -75,6 +74,9 @@ def _other_user() -> str | None:
     """Who runs it, when we are root."""
     if os.geteuid() != 0:
         return None
+    # Windows has no such module, and none of its tests uses this.
+    import pwd
+
     names = {entry.pw_name for entry in pwd.getpwall()}
     return "postgres" if "postgres" in names else "nobody"
 

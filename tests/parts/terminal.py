@@ -6,20 +6,24 @@ with Terminal(["openclaw", "chat"], cwd=…, env=…) as terminal:
 """
 
 import codecs
-import fcntl
 import os
-import pty
 import re
 import select
 import struct
-import termios
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
 import pyte
+import pytest
 
 from parts import loaded
+
+if sys.platform != "win32":
+    import fcntl
+    import pty
+    import termios
 
 # A busy machine takes its time; only a program that hangs takes this long.
 HANG_GUARD = 60.0
@@ -36,6 +40,8 @@ class Terminal:
     def __init__(
         self, words: Sequence[str], *, cwd: Path, env: Mapping[str, str], columns: int = 80, lines: int = 24
     ) -> None:
+        if sys.platform == "win32":
+            pytest.skip("types at a pseudo-terminal, which Windows lacks")
         self._ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
         self._drawn = pyte.HistoryScreen(columns, lines, history=1_000)

@@ -1,10 +1,8 @@
 """Commands through a running gateway: the same words, output and exit codes as without one."""
 
 import asyncio
-import fcntl
 import json
 import os
-import pty
 import re
 import select
 import signal
@@ -12,7 +10,6 @@ import socket
 import struct
 import subprocess
 import sys
-import termios
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -25,6 +22,11 @@ from openclaw.control.socket_client import ask
 from openclaw.version import __version__
 from parts.gateways import PROGRAM, GatewayProcess, Home, gateway_process, home, stdio_server
 from parts.processes import HANG_GUARD, server_command
+
+if sys.platform != "win32":
+    import fcntl
+    import pty
+    import termios
 
 
 @pytest.fixture(scope="module")

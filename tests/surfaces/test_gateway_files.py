@@ -1,14 +1,17 @@
 """Files that are slow, long or no files at all: they keep nobody waiting but who asked for them."""
 
 import asyncio
-import fcntl
 import json
 import os
+import sys
 from pathlib import Path
 
 from openclaw.media import ITEM_BYTES
 from parts.gateways import gateway_process, home, running, stdio_server
 from parts.processes import HANG_GUARD
+
+if sys.platform != "win32":
+    import fcntl
 
 RECORDS = 5_000
 

@@ -4,7 +4,6 @@ import asyncio
 import base64
 import json
 import os
-import pty
 import re
 import subprocess
 import sys
@@ -20,6 +19,9 @@ from parts.model_servers import Answer, Call, ChatServer, Failure, Hold
 from parts.order_process import MODERN_META, OPENCLAW, OrderProcess, environment, local_model, write_config
 from parts.processes import handle_of, wait_until_gone
 from parts.samples import SAMPLES
+
+if sys.platform != "win32":
+    import pty
 
 PARTS = {"command": sys.executable, "args": [stdio_server.__file__]}
 MEDIA = {"command": sys.executable, "args": [media_server.__file__]}

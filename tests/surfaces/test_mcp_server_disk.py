@@ -1,6 +1,6 @@
 """A home that cannot be written: orders fail in words, the server lives on."""
 
-import resource
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +8,9 @@ import pytest
 
 from parts.model_servers import ChatServer
 from parts.order_process import OrderProcess, local_model, write_config
+
+if sys.platform != "win32":
+    import resource
 
 
 def no_room() -> None:

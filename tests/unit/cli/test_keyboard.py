@@ -2,13 +2,15 @@
 
 import asyncio
 import os
-import pty
 import sys
 from collections.abc import Iterator
 
 import pytest
 
 from openclaw.cli.keyboard import Keyboard
+
+if sys.platform != "win32":
+    import pty
 
 
 @pytest.fixture

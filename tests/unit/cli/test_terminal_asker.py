@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import pty
 import sys
 from contextlib import suppress
 
@@ -12,6 +11,9 @@ from openclaw.cli.keyboard import Keyboard
 from openclaw.cli.terminal_asker import TerminalAsker
 from openclaw.control.dialogue_steps import Screen
 from openclaw.conversation import Question
+
+if sys.platform != "win32":
+    import pty
 
 
 async def never(address: str) -> bool:

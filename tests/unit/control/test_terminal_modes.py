@@ -1,13 +1,16 @@
 """How a terminal gives what is typed, at a pseudo-terminal."""
 
 import os
-import pty
-import termios
+import sys
 from collections.abc import Iterator
 
 import pytest
 
 from openclaw.control.terminal_modes import TypingMode, local_modes
+
+if sys.platform != "win32":
+    import pty
+    import termios
 
 SHOWN_LINES, UNSEEN_LINES, UNSEEN_KEYS = (True, True), (True, False), (False, False)
 
