@@ -226,11 +226,13 @@ def _default(value: Any, none: Any) -> str:
 
 def _type(annotation: Any) -> str:
     shown = _short(inspect.formatannotation(annotation) if not isinstance(annotation, str) else annotation)
-    return f"`{shown}`"
+    # As it stands in the source, which only newer versions of Python print.
+    stated = re.sub(r"^Optional\[(.*)\]$", r"\1 | None", shown)
+    return f"`{stated}`"
 
 
 def _short(text: str) -> str:
     """Types without where they live, and without what Python prints of functions."""
     text = re.sub(r"<function .*? at 0x[0-9a-f]+>|<msgspec\.Raw .*? at 0x[0-9a-f]+>", "…", text)
-    text = re.sub(r"(\*\*\w+): [^)]*?'>", r"\1", text)
+    text = re.sub(r"(\*\*\w+): (?:[^)]*?'>|(?:typing\.)?Unpack\[[\w.]+\])", r"\1", text)
     return _PLACE.sub("", text).replace("'", '"').replace("NoneType", "None").replace("~T", "T")

@@ -10,6 +10,18 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+_SIGNS_CERTIFICATES = x509.KeyUsage(
+    digital_signature=False,
+    content_commitment=False,
+    key_encipherment=False,
+    data_encipherment=False,
+    key_agreement=False,
+    key_cert_sign=True,
+    crl_sign=True,
+    encipher_only=False,
+    decipher_only=False,
+)
+
 
 class Authority:
     """`certificate` is the path of its own certificate, for who shall trust it."""
@@ -21,6 +33,7 @@ class Authority:
         certificate = (
             self._builder(self._name, self._key)
             .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+            .add_extension(_SIGNS_CERTIFICATES, critical=True)
             .sign(self._key, hashes.SHA256())
         )
         self.certificate = folder / f"{name}.pem"
@@ -69,4 +82,7 @@ class Authority:
             .serial_number(x509.random_serial_number())
             .not_valid_before(now - timedelta(hours=1))
             .not_valid_after(now + timedelta(hours=1))
+            # Asked for since Python 3.13, which keeps to the letter of RFC 5280.
+            .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+            .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()), critical=False)
         )

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from parts.mutated_lines import lines
+from parts.nesting import DEEP
 from parts.order_fuzz import PONG, Fed, feed, peak_memory
 from parts.order_process import OrderProcess
 
@@ -18,7 +19,7 @@ LINES: dict[str, tuple[bytes, Any, int]] = {
     "nul": (b"\0\0\0", None, PARSE),
     "lone surrogate": (b'{"jsonrpc":"2.0","id":2,"method":"ping","params":{"a":"\\udc00"}}', 2, PARSE),
     "nan": (b'{"jsonrpc":"2.0","id":3,"method":"ping","params":{"a":NaN}}', 3, PARSE),
-    "deep": (b'{"jsonrpc":"2.0","id":4,"method":"ping","params":' + b"[" * 10_000 + b"]" * 10_000 + b"}", 4, PARSE),
+    "deep": (b'{"jsonrpc":"2.0","id":4,"method":"ping","params":' + b"[" * DEEP + b"]" * DEEP + b"}", 4, PARSE),
     "truncated": (b'{"jsonrpc":"2.0","id":5,"meth', 5, PARSE),
     "huge id": (b'{"jsonrpc":"2.0","id":' + b"9" * 5_000 + b',"method":"ping"}', None, INVALID),
     "null id": (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', None, INVALID),

@@ -68,6 +68,8 @@ def json_schema() -> dict[str, Any]:
             properties = definitions[cls.__name__]["properties"]
             properties.update({name: {} for name in sorted(cls.foreign)})
             properties[INCLUDE] = {"type": ["string", "array"], "items": {"type": "string"}}
+    for one in definitions.values():
+        one.update({"description": _one_line(one["description"])} if "description" in one else {})
     _close_servers(definitions)
     definitions["Root"]["properties"].update({name: {} for name in sorted(FOREIGN_SECTIONS)})
     definitions["EnvSection"]["patternProperties"] = {"^[A-Z_][A-Z0-9_]*$": {"type": "string"}}
@@ -133,4 +135,9 @@ def _field(field: inspect.Field) -> Field:
 
 
 def _first(cls: type) -> str:
-    return (cls.__doc__ or "").strip()
+    return _one_line(cls.__doc__ or "")
+
+
+def _one_line(text: str) -> str:
+    """How Python keeps a docstring of several lines depends on its version."""
+    return " ".join(text.split())

@@ -300,7 +300,9 @@ def _clean_host(host: str) -> str:
             address = None
         if address is None or address.scope_id is not None:
             raise AddressError(f"{_shown(host)} is not an IPv6 address.")
-        return str(address)
+        inner = address.ipv4_mapped
+        # The same text from every Python: from 3.13 on it would write the last 32 bits as IPv4.
+        return str(address) if inner is None else f"::ffff:{int(inner) >> 16:x}:{int(inner) & 0xFFFF:x}"
     try:
         # Names in other scripts become ASCII once, here, so that everything after sees the same name.
         text = host if host.isascii() else host.encode("idna").decode("ascii")

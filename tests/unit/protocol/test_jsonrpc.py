@@ -26,6 +26,7 @@ from openclaw.protocol.jsonrpc import (
     recover_id,
     repair,
 )
+from parts.nesting import DEEP
 
 
 def values(message: Any) -> Any:
@@ -147,7 +148,7 @@ def test_bytes_that_are_not_utf_8_inside_a_result_are_replaced_when_it_is_read()
     "line",
     [
         b'{"jsonrpc":"2.0","id":8,"result":{"content":[{"type":"te',
-        b'{"jsonrpc":"2.0","id":8,"result":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+        b'{"jsonrpc":"2.0","id":8,"result":' + b"[" * DEEP + b"]" * DEEP + b"}",
         b'{"result":{"id":3,"x":@},"jsonrpc":"2.0","id":8}',
         b'{"result":{"id":3,"x":@},"id":8,"jsonrpc":"2.0"}',
         b'{"jsonrpc":"2.0","id":8}',

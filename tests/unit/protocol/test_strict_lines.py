@@ -13,6 +13,7 @@ from msgspec import Raw
 from openclaw.protocol.framing import Oversized
 from openclaw.protocol.jsonrpc import Failure, Notification, Request, Result
 from openclaw.protocol.strict_lines import Batch, ErrorAnswer, read
+from parts.nesting import DEEP
 
 NOT_JSON = "Parse error: the line is not JSON in UTF-8 (NaN, infinities and half surrogate pairs are not JSON either)."
 NOT_A_MESSAGE = "Invalid request: this is not a JSON-RPC 2.0 message."
@@ -109,14 +110,12 @@ def test_what_cannot_be_answered_is_refused_with_its_id_when_there_is_one(data: 
 
 
 def test_nesting_without_end_is_refused() -> None:
-    deep = b'{"jsonrpc":"2.0","id":8,"method":"m","params":' + b"[" * 10_000 + b"]" * 10_000 + b"}"
+    deep = b'{"jsonrpc":"2.0","id":8,"method":"m","params":' + b"[" * DEEP + b"]" * DEEP + b"}"
     assert read(deep) == ErrorAnswer(8, -32700, "Parse error: the line is nested too deeply.")
 
 
 def test_a_batch_nested_without_end_is_refused() -> None:
-    assert read(b"[" * 10_000 + b"]" * 10_000) == ErrorAnswer(
-        None, -32700, "Parse error: the line is nested too deeply."
-    )
+    assert read(b"[" * DEEP + b"]" * DEEP) == ErrorAnswer(None, -32700, "Parse error: the line is nested too deeply.")
 
 
 def test_a_line_too_long_to_keep_is_refused_by_its_ends() -> None:
