@@ -18,7 +18,6 @@ from openclaw.commands.check import Check
 from openclaw.commands.doctor import judge
 from openclaw.control.instance import Holder
 from openclaw.grant import Grant
-from openclaw.process.guardian import VARIABLE
 from openclaw.security.grants import GrantStore
 from parts.auth_server import AuthServer
 from parts.command_line import local_model
@@ -26,6 +25,9 @@ from parts.gateways import Home, gateway_process, home, stdio_server
 from parts.model_servers import Answer, ChatServer
 from parts.program import OPENCLAW
 from parts.terminal import Terminal
+
+if sys.platform != "win32":
+    from openclaw.process.guardian import VARIABLE
 
 
 def checks(place: Home, *words: str) -> dict[str, dict[str, Any]]:
@@ -107,6 +109,7 @@ def test_the_author_of_a_skill_is_told_what_is_ignored_in_it(tmp_path: Path) -> 
     assert told[0]["message"].startswith(f"skill {skill}: ")
 
 
+@pytest.mark.linux_only("/proc")
 def test_a_process_that_was_left_behind_is_found(tmp_path: Path) -> None:
     left = subprocess.Popen(
         [sys.executable, "-I", "-c", "print(flush=True); input()"],

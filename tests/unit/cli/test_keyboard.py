@@ -12,6 +12,8 @@ from openclaw.cli.keyboard import Keyboard
 if sys.platform != "win32":
     import pty
 
+pytestmark = pytest.mark.posix_only("a pseudo-terminal")
+
 
 @pytest.fixture
 def keys(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:

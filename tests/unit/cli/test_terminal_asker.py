@@ -15,6 +15,8 @@ from openclaw.conversation import Question
 if sys.platform != "win32":
     import pty
 
+pytestmark = pytest.mark.posix_only("a pseudo-terminal")
+
 
 async def never(address: str) -> bool:
     raise AssertionError("unreachable")

@@ -12,6 +12,8 @@ if sys.platform != "win32":
     import pty
     import termios
 
+pytestmark = pytest.mark.posix_only("a pseudo-terminal")
+
 SHOWN_LINES, UNSEEN_LINES, UNSEEN_KEYS = (True, True), (True, False), (False, False)
 
 

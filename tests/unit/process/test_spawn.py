@@ -11,13 +11,16 @@ from pathlib import Path
 import pytest
 
 from openclaw.errors import ProcessError
-from openclaw.process.guardian import VARIABLE
 from openclaw.process.pipes import PipeReader, PipeWriter
 from openclaw.process.spawn import Process, spawn
 from parts.loops import both_loops
 from parts.processes import handle_of, is_alive, open_descriptors, wait_until_gone
 
-ENV = {"PATH": os.environ["PATH"]}
+if sys.platform != "win32":
+    from openclaw.process.guardian import VARIABLE
+
+# Nothing starts on Windows without the last.
+ENV = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT") if name in os.environ}
 # Prints the number of a process that outlives it, then does as its first argument says.
 PARENT = """
 import os, signal, subprocess, sys, time
@@ -89,6 +92,7 @@ async def output_of(argv: list[str], **options: object) -> str:
         return streams.output.decode()
 
 
+@pytest.mark.posix_only("the mark that processes carry")
 @both_loops
 async def test_a_child_gets_its_environment_and_a_mark_and_nothing_else() -> None:
     text = await output_of(python("import os; print(sorted(os.environ))"), env={**ENV, "A": "1", "LC_CTYPE": "C"})
@@ -109,27 +113,31 @@ async def test_the_working_directory_is_set(tmp_path: Path) -> None:
     assert (await output_of(python(code, str(tmp_path)), cwd=tmp_path)).strip() == "True"
 
 
+@pytest.mark.posix_only("streams that have names")
 @both_loops
 async def test_standard_output_is_a_pipe_that_can_be_opened_by_name() -> None:
     assert await output_of(python("open('/dev/stdout', 'w').write('by name')")) == "by name"
 
 
+@pytest.mark.posix_only("streams that have names")
 @pytest.mark.requirement("002-5.3-internals")
 @both_loops
 async def test_a_child_inherits_no_other_descriptor(tmp_path: Path) -> None:
     with (tmp_path / "secret").open("w") as file:
         os.set_inheritable(file.fileno(), True)
-        text = await output_of(python("import os; print(sorted(int(n) for n in os.listdir('/proc/self/fd'))[:4])"))
+        text = await output_of(python("import os; print(sorted(int(n) for n in os.listdir('/dev/fd'))[:4])"))
     # 3 is the folder being listed.
     assert text.strip() == "[0, 1, 2, 3]"
 
 
+@pytest.mark.posix_only("sessions")
 @both_loops
 async def test_a_child_leads_its_own_session() -> None:
     text = await output_of(python("import os; print(os.getsid(0) == os.getpgrp() == os.getpid())"))
     assert text.strip() == "True"
 
 
+@pytest.mark.posix_only("signals")
 @pytest.mark.parametrize(("code", "returned"), [("raise SystemExit(7)", 7), ("import os; os.kill(os.getpid(), 9)", -9)])
 @both_loops
 async def test_the_exit_code_or_the_signal_is_told(code: str, returned: int) -> None:
@@ -138,6 +146,7 @@ async def test_the_exit_code_or_the_signal_is_told(code: str, returned: int) -> 
         assert process.returncode == returned
 
 
+@pytest.mark.posix_only("interpreters that a script names")
 @both_loops
 async def test_a_missing_program_directory_or_interpreter_is_named(tmp_path: Path) -> None:
     script = tmp_path / "script"
@@ -186,6 +195,7 @@ async def test_what_a_polite_program_left_behind_is_ended(how: str) -> None:
         wait_until_gone(descendant)
 
 
+@pytest.mark.posix_only("signals")
 @pytest.mark.requirement("001-FR-3-shutdown")
 @both_loops
 async def test_a_program_that_ignores_everything_is_killed_with_all_its_descendants() -> None:
@@ -195,6 +205,7 @@ async def test_a_program_that_ignores_everything_is_killed_with_all_its_descenda
         wait_until_gone(descendant)
 
 
+@pytest.mark.posix_only("signals")
 @both_loops
 async def test_a_descendant_that_ignores_sigterm_is_killed_after_its_parent_obeyed() -> None:
     async with running(python(PARENT, "setsid", "stubborn-child")) as (process, streams):
@@ -215,6 +226,7 @@ async def test_ending_one_program_leaves_the_others_alone() -> None:
         os.close(descendant)
 
 
+@pytest.mark.posix_only("signals")
 @both_loops
 async def test_ending_twice_and_at_the_same_time_ends_once() -> None:
     async with running(python("import time; time.sleep(600)")) as (process, _):
@@ -222,6 +234,7 @@ async def test_ending_twice_and_at_the_same_time_ends_once() -> None:
         assert await process.end() == -15
 
 
+@pytest.mark.posix_only("signals")
 @both_loops
 async def test_an_ended_program_is_no_zombie() -> None:
     async with running(python("")) as (process, _):
@@ -258,6 +271,7 @@ async def test_a_writer_waits_for_a_slow_reader_and_everything_arrives() -> None
         assert await streams.line() == b"3"
 
 
+@pytest.mark.posix_only("signals")
 @both_loops
 async def test_what_a_program_never_read_is_counted() -> None:
     code = "import os, sys; os.read(0, 4); print('read four', flush=True); import time; time.sleep(600)"

@@ -6,9 +6,15 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from openclaw.process.guardian import VARIABLE
-from openclaw.process.stale import Stale, stale
+import pytest
+
 from openclaw.process.watch import watch
+
+if sys.platform != "win32":
+    from openclaw.process.guardian import VARIABLE
+    from openclaw.process.stale import Stale, stale
+
+pytestmark = pytest.mark.linux_only("/proc")
 
 
 @contextmanager
