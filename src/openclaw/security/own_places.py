@@ -12,6 +12,7 @@ out by itself.
 
 import os
 import re
+import sys
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -34,6 +35,11 @@ _TRIMMED = " \t\r\n\"'`"
 _FILE = re.compile(r"file:", re.IGNORECASE)
 _WORDS = re.compile(r"[\s\"'`=:;,<>|&(){}]+")
 _HOME = re.compile(r"\$(?:HOME\b|\{HOME\})")
+# Windows has two signs between names, and letters of drives before them.
+_IS_WINDOWS = sys.platform == "win32"
+_WINDOWS_WORDS = re.compile(r"[\s\"'`=;,<>|&(){}]+")
+_WINDOWS_HOME = re.compile(r"\$(?:HOME\b|\{HOME\})|%USERPROFILE%|\$env:USERPROFILE\b", re.IGNORECASE)
+_BEFORE_DRIVE = re.compile(r"^/+(?=[A-Za-z]:)")
 
 
 class OwnPlaces:
@@ -80,6 +86,8 @@ class OwnPlaces:
 
     def may_be_path(self, text: str) -> bool:
         if "/" in text or self._stands_inside or text[:1] == "~" or "%2" in text:
+            return True
+        if _IS_WINDOWS and ("\\" in text or text[1:2] == ":"):
             return True
         return len(text) <= _MOST_NAME and text.strip(_TRIMMED).casefold() in self._names
 
@@ -138,7 +146,11 @@ class _Looks:
         if not self._is_exec:
             return self._own.may_be_path(text) and self._leads(text)
         # A shell may read it: each of its words.
-        words = _WORDS.split(_HOME.sub("~", text))
+        if _IS_WINDOWS:
+            at_home = _WINDOWS_HOME.sub("~", text)
+            words = [*_WINDOWS_WORDS.split(at_home), *_WORDS.split(at_home)]
+        else:
+            words = _WORDS.split(_HOME.sub("~", text))
         return any(self._leads(word) for word in (text, *words) if word)
 
     def _leads(self, text: str) -> bool:
@@ -157,7 +169,7 @@ class _Looks:
             if home != "~":
                 return self._is_own_path(os.path.expanduser(path))
             return any(self._is_own_path(os.path.join(one, rest)) for one in self._own.homes)
-        if path.startswith("/"):
+        if path.startswith("/") or os.path.isabs(path):
             return self._is_own_path(path)
         if not path:
             return False
@@ -208,7 +220,13 @@ class _Looks:
 
 
 def _forms(text: str) -> Iterator[str]:
-    """A text as the path that it may be to somebody: trimmed, before a NUL, of a `file:` address, decoded."""
+    """A text as the path that it may be to somebody, with slashes between the names."""
+    for form in _readings(text):
+        yield _BEFORE_DRIVE.sub("", form.replace("\\", "/")) if _IS_WINDOWS else form
+
+
+def _readings(text: str) -> Iterator[str]:
+    """Trimmed, before a NUL, of a `file:` address, decoded."""
     text = text.strip(_TRIMMED).partition("\0")[0]
     if (scheme := _FILE.match(text)) is not None:
         rest = text[scheme.end() :]
@@ -236,6 +254,8 @@ def _json_in(text: str) -> Any:
 
 def _folded(path: str) -> str:
     """For comparing: many file systems ignore case, and some how a letter is composed."""
+    if _IS_WINDOWS:
+        path = path.replace("\\", "/")
     return path.casefold() if path.isascii() else unicodedata.normalize("NFC", path).casefold()
 
 
@@ -253,7 +273,7 @@ def _tails(place: str) -> Iterator[str]:
 
 def _between(home: str, place: str) -> Iterator[str]:
     above = os.path.dirname(place)
-    while _inside(above, home) and above != home:
+    while _inside(_folded(above), _folded(home)) and above != home:
         yield above
         above = os.path.dirname(above)
 
