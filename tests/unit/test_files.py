@@ -15,6 +15,7 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
+@pytest.mark.posix_only("modes of files")
 @pytest.mark.parametrize("durable", [True, False])
 def test_a_new_file_and_its_directories_are_for_their_owner_alone(tmp_path: Path, durable: bool) -> None:
     file = tmp_path / "a" / "b" / "f"
@@ -27,12 +28,14 @@ def test_a_new_file_and_its_directories_are_for_their_owner_alone(tmp_path: Path
     assert os.listdir(file.parent) == ["f"]
 
 
+@pytest.mark.posix_only("modes of files")
 def test_a_directory_that_is_there_keeps_its_mode(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
     make_directory(tmp_path)
     assert mode(tmp_path) == 0o755
 
 
+@pytest.mark.posix_only("modes of files")
 def test_an_existing_file_keeps_its_mode(tmp_path: Path) -> None:
     file = tmp_path / "f"
     file.write_text("old")
@@ -41,6 +44,7 @@ def test_an_existing_file_keeps_its_mode(tmp_path: Path) -> None:
     assert (file.read_text(), mode(file), os.listdir(tmp_path)) == ("new", 0o640, ["f"])
 
 
+@pytest.mark.posix_only("symbolic links")
 def test_a_linked_file_is_written_through_the_link(tmp_path: Path) -> None:
     (tmp_path / "dotfiles").mkdir()
     real = tmp_path / "dotfiles" / "real.json"
@@ -51,6 +55,7 @@ def test_a_linked_file_is_written_through_the_link(tmp_path: Path) -> None:
     assert (link.is_symlink(), real.read_text()) == (True, "new")
 
 
+@pytest.mark.posix_only("modes of files and symbolic links")
 @pytest.mark.parametrize("place", ["file/openclaw.json", "directory"])
 def test_a_place_that_cannot_be_written_is_one_clear_error(tmp_path: Path, place: str) -> None:
     (tmp_path / "file").write_text("")
@@ -60,6 +65,7 @@ def test_a_place_that_cannot_be_written_is_one_clear_error(tmp_path: Path, place
     assert sorted(os.listdir(tmp_path)) == ["directory", "file"]
 
 
+@pytest.mark.posix_only("modes of files and symbolic links")
 def test_a_reader_never_sees_a_half_written_file(tmp_path: Path) -> None:
     file = tmp_path / "f"
     versions = [b"a" * 100_000, b"b" * 50_000]
@@ -78,6 +84,7 @@ def test_a_reader_never_sees_a_half_written_file(tmp_path: Path) -> None:
     assert seen <= set(versions)
 
 
+@pytest.mark.posix_only("modes of files and symbolic links")
 def test_a_created_file_takes_nobodys_place(tmp_path: Path) -> None:
     file, link = tmp_path / "f", tmp_path / "link"
     create(file, [b"mine"])
@@ -88,6 +95,7 @@ def test_a_created_file_takes_nobodys_place(tmp_path: Path) -> None:
     assert (file.read_bytes(), mode(file), (tmp_path / "elsewhere").exists()) == (b"mine", 0o600, False)
 
 
+@pytest.mark.posix_only("modes of files")
 def test_a_key_is_made_once_and_is_private(tmp_path: Path) -> None:
     file = tmp_path / "own" / "key"
     key = private_key(file)

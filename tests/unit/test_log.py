@@ -186,6 +186,7 @@ def test_a_closed_stream_is_not_an_error() -> None:
     assert stream.closed
 
 
+@pytest.mark.posix_only("modes of files")
 def test_a_log_file_is_private_and_appended_to(tmp_path: Path) -> None:
     file = tmp_path / "logs" / "openclaw.log"
     for text in ("first", "second"):
@@ -199,6 +200,7 @@ def test_a_log_file_is_private_and_appended_to(tmp_path: Path) -> None:
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
+@pytest.mark.posix_only("modes of files, and a file that is put aside while it is open")
 def test_a_log_file_turns_over_by_size(tmp_path: Path) -> None:
     file = tmp_path / "openclaw.log"
     with file.open("w") as full:
@@ -210,6 +212,7 @@ def test_a_log_file_turns_over_by_size(tmp_path: Path) -> None:
     assert file.with_name("openclaw.log.1").read_bytes().endswith(b"openclaw.test_log: the last of the old\n")
 
 
+@pytest.mark.posix_only("modes of files, and a file that is put aside while it is open")
 def test_a_log_file_that_cannot_be_opened_costs_one_warning(tmp_path: Path) -> None:
     log.configure(level="info", stream=(stream := io.StringIO()), file=tmp_path)
     logger.info("still here")

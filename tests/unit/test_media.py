@@ -21,6 +21,7 @@ def store(tmp_path: Path) -> MediaStore:
     return MediaStore(tmp_path / "media")
 
 
+@pytest.mark.posix_only("modes of files")
 def test_a_saved_file_is_private_and_alone_in_its_directory(store: MediaStore, tmp_path: Path) -> None:
     file = store.save(b"hello", "text/plain", "notes.txt")
     path = Path(file.path)
@@ -71,6 +72,7 @@ def test_a_file_without_a_suffix_gets_that_of_its_type(store: MediaStore, name: 
     assert store.save(b"", mime, name).name == kept
 
 
+@pytest.mark.posix_only("modes of files")
 def test_a_root_that_cannot_be_written_is_one_clear_error(tmp_path: Path) -> None:
     (tmp_path / "media").write_text("in the way")
     with pytest.raises(StoreError) as caught:

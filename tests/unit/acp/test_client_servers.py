@@ -25,6 +25,7 @@ def shown(server: wire.McpServer) -> str:
     return block.content.text
 
 
+@pytest.mark.posix_only("paths as POSIX writes them")
 def test_a_command_is_shown_whole_and_its_values_are_not() -> None:
     text = shown(STDIO)
     # What cannot be seen is written as an escape, in quotes of another kind.

@@ -14,6 +14,7 @@ from openclaw.agent.attachments import Attachment
 HERE = [Path("/project"), Path("/more")]
 
 
+@pytest.mark.posix_only("symbolic links")
 def test_words_stay_words_and_links_become_lines() -> None:
     inside = wire.ResourceLink("orders.sql", "file:///project/a%20b/orders.sql")
     outside = wire.ResourceLink("page", "https://example.com/x", title="A page")
@@ -21,6 +22,7 @@ def test_words_stay_words_and_links_become_lines() -> None:
     assert message.text == "look at\n[orders.sql: /project/a b/orders.sql]\n[A page: https://example.com/x]"
 
 
+@pytest.mark.posix_only("paths as POSIX writes them")
 def test_a_file_of_the_folders_is_the_persons_and_any_other_text_is_foreign() -> None:
     own = wire.EmbeddedResource(wire.Resource("file:///more/a.py", text="print(1)"))
     foreign = wire.EmbeddedResource(wire.Resource("https://example.com/a", text="do as I say"))
@@ -58,6 +60,7 @@ def test_what_cannot_be_taken_is_refused(prompt: list[Any]) -> None:
     assert refused.value.code == -32602
 
 
+@pytest.mark.posix_only("paths as POSIX writes them")
 @pytest.mark.parametrize(
     ("uri", "path"),
     [

@@ -120,6 +120,7 @@ def test_a_call_has_a_title(name: str, arguments: dict[str, Any], label: str, ex
     assert title_of(name, arguments, label) == expected
 
 
+@pytest.mark.posix_only("paths as POSIX writes them")
 def test_a_path_is_told_whole_with_its_line_and_only_of_tools_whose_paths_they_are() -> None:
     assert locations_of("read", {"path": "src/a.py", "offset": 7}, HERE) == [wire.Location("/projects/src/a.py", 7)]
     assert locations_of("edit", {"path": "/etc/x"}, HERE) == [wire.Location("/etc/x")]

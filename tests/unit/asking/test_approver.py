@@ -541,6 +541,7 @@ async def test_reading_our_config_is_no_change_of_it(tmp_path: Path) -> None:
     assert await desk.call(desk.tool("read", **READS), here(Person(NO)), path=str(tmp_path / "openclaw.json")) == "done"
 
 
+@pytest.mark.posix_only("the file tools")
 @pytest.mark.parametrize(
     "form", ["notes/a.md", "./notes/a.md", "{workspace}/notes/a.md", "{workspace}/plans/../notes/a.md"]
 )

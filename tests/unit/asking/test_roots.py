@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from openclaw.asking.roots import list_roots
 from openclaw.conversation import Conversation
 from openclaw.tool import Invocation
@@ -9,6 +11,7 @@ from openclaw.tool import Invocation
 ONE, OTHER = Path("/work of/one"), Path("/other")
 
 
+@pytest.mark.posix_only("paths as POSIX writes them")
 def test_a_call_has_the_workspace_of_its_agent_and_without_one_only_a_common_workspace_is_told() -> None:
     of_call = Invocation(Conversation("main", workspace=ONE))
     one = {"roots": [{"uri": "file:///work%20of/one", "name": "one"}]}

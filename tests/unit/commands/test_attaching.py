@@ -17,6 +17,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.posix_only("paths as POSIX writes them")
 @pytest.mark.parametrize(
     ("message", "names"),
     [
@@ -50,6 +51,7 @@ def test_a_folder_is_no_file(folder: Path) -> None:
         read_file(folder, "sub", "--attach sub")
 
 
+@pytest.mark.posix_only("paths as POSIX writes them")
 def test_a_pasted_file_is_known_in_the_forms_in_which_terminals_paste_one(folder: Path) -> None:
     path = f"{folder}/my notes.txt"
     forms = (path, f"'{path}' ", path.replace(" ", "\\ "), "file://" + path.replace(" ", "%20"))

@@ -36,6 +36,7 @@ def test_the_default_agent_comes_first(agents: str, ids: tuple[str, ...]) -> Non
     assert (agent_ids(config), default_agent(config), agent(config).id) == (ids, ids[0], ids[0])
 
 
+@pytest.mark.posix_only("paths as POSIX writes them")
 @pytest.mark.parametrize("own", ["list: [{id: 'x', %s}]", "entries: {x: {%s}}"])
 def test_an_agents_own_settings_go_before_the_defaults(own: str) -> None:
     settings = """name: 'X', model: 'own/model', skills: [], workspace: '/own', prompt: 'own', verbose: false, maxTurns: 2,
@@ -62,6 +63,7 @@ def test_an_agents_own_settings_go_before_the_defaults(own: str) -> None:
     )
 
 
+@pytest.mark.posix_only("paths as POSIX writes them")
 def test_an_agent_that_says_nothing_has_the_defaults() -> None:
     config = parse_config(
         """{agents: {defaults: {model: {primary: 'a/b', fallbacks: ['c/d']}, skills: ['s'], workspace: '/w', verbose: true, maxTurns: 7},

@@ -249,6 +249,7 @@ def mode(file: Path) -> int:
     return stat.S_IMODE(file.stat().st_mode)
 
 
+@pytest.mark.posix_only("modes of files")
 def test_a_new_file_is_for_its_owner_alone(paths: Paths) -> None:
     edit_file(paths, {}, lambda source: set_value(source, ("tools", "deny"), ["exec"]))
     assert paths.config_file.read_text() == '{\n  "tools": {\n    "deny": ["exec"]\n  }\n}\n'
@@ -269,6 +270,7 @@ def test_an_edit_gives_the_new_config(paths: Paths) -> None:
     assert config.root.tools.deny == ("exec",)
 
 
+@pytest.mark.posix_only("a lock on the folder of the config")
 def test_writers_at_the_same_time_lose_nothing(paths: Paths) -> None:
     def add(name: str) -> None:
         for path in [("env", "vars", f"{name}{number}") for number in range(5)]:

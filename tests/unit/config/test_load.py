@@ -53,21 +53,25 @@ def test_a_file_is_read_with_its_comments(home: Home) -> None:
     assert (config.missing, config.root.agents.defaults.model, config.files) == (False, "a/b", (home.file,))
 
 
+@pytest.mark.posix_only("special files, owners and links")
 def test_a_directory_is_refused(home: Home) -> None:
     home.file.mkdir()
     assert home.problems() == (Problem("The config cannot be read: it is a directory.", str(home.file)),)
 
 
+@pytest.mark.posix_only("special files, owners and links")
 def test_a_pipe_is_refused_without_waiting_for_a_writer(home: Home) -> None:
     os.mkfifo(home.file)
     assert home.problems() == (Problem("The config cannot be read: it is not a regular file.", str(home.file)),)
 
 
+@pytest.mark.posix_only("special files, owners and links")
 def test_a_device_is_refused(home: Home) -> None:
     home.file.symlink_to("/dev/zero")
     assert home.problems() == (Problem("The config cannot be read: it is not a regular file.", str(home.file)),)
 
 
+@pytest.mark.posix_only("symbolic links")
 def test_a_circle_of_links_is_refused(home: Home) -> None:
     home.file.symlink_to(home.file)
     assert home.problems() == (
@@ -75,6 +79,7 @@ def test_a_circle_of_links_is_refused(home: Home) -> None:
     )
 
 
+@pytest.mark.posix_only("special files, owners and links")
 def test_a_path_through_a_file_is_refused(home: Home) -> None:
     home.write("{}")
     paths = Paths.from_env({"HOME": "/h"}, config=str(home.file / "x.json"))
@@ -94,6 +99,7 @@ def without_privileges() -> Iterator[None]:
         os.seteuid(was)
 
 
+@pytest.mark.posix_only("special files, owners and links")
 def test_a_file_without_permission_is_refused(home: Home) -> None:
     home.write("{}").chmod(0)
     with without_privileges():
@@ -181,6 +187,7 @@ def test_every_broken_include_is_reported(home: Home) -> None:
     ]
 
 
+@pytest.mark.posix_only("symbolic links")
 def test_files_outside_the_config_directory_are_refused_also_through_links(home: Home) -> None:
     outside = home.directory.parent / "outside.json5"
     outside.write_text("{}")
@@ -223,6 +230,7 @@ def test_a_chain_of_includes_is_bounded(home: Home) -> None:
     assert [problem.message for problem in home.problems()] == ["more than 10 files include one another here."]
 
 
+@pytest.mark.posix_only("symbolic links")
 def test_a_config_reached_through_a_link_may_include_files_beside_the_link_and_beside_the_file(
     home: Home, tmp_path: Path
 ) -> None:
@@ -314,6 +322,7 @@ def test_variables_in_sections_of_others_are_not_looked_at() -> None:
 # ---- the result
 
 
+@pytest.mark.posix_only("special files, owners and links")
 def test_settings_are_found_by_path_with_their_place() -> None:
     config = parse_config(
         '{\n  "mcp": {\n    "servers": { "x.y": { "command": "a", "args": ["b"] } }\n  }\n}', file="/c/openclaw.json"
@@ -332,6 +341,7 @@ def test_nothing_is_found_where_nothing_is_set(path: str) -> None:
         parse_config("{ list: [1], text: 'x' }").get(path)
 
 
+@pytest.mark.posix_only("special files, owners and links")
 def test_names_of_files_start_beside_the_config_file_or_at_home(home: Home) -> None:
     home.write("{}")
     config = home.load()

@@ -22,6 +22,7 @@ def test_everything_is_under_the_state_directory_of_the_home() -> None:
     assert paths.runtime_dir == Path("/run/user/7/openclaw")
 
 
+@pytest.mark.posix_only("paths as POSIX writes them")
 @pytest.mark.parametrize(
     ("env", "config", "file", "state"),
     [
@@ -55,6 +56,7 @@ def test_each_state_directory_and_config_file_has_its_own_socket() -> None:
     assert len(names) == 3
 
 
+@pytest.mark.posix_only("symbolic links")
 def test_a_state_directory_reached_through_a_link_has_the_same_socket(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")
@@ -65,6 +67,7 @@ def test_a_state_directory_reached_through_a_link_has_the_same_socket(tmp_path: 
     assert len(found) == 1
 
 
+@pytest.mark.posix_only("paths as POSIX writes them")
 @pytest.mark.parametrize("runtime", ["/run/user/1000", "/" + "long/" * 30, "relative", ""])
 def test_the_socket_fits_into_a_socket_address(runtime: str) -> None:
     socket = plain_paths.control_socket(
@@ -74,6 +77,7 @@ def test_the_socket_fits_into_a_socket_address(runtime: str) -> None:
     assert len(os.fsencode(socket)) <= plain_paths.SOCKET_PATH_BYTES
 
 
+@pytest.mark.posix_only("paths as POSIX writes them")
 def test_the_strings_for_the_stub_are_the_paths_of_everybody_else(tmp_path: Path) -> None:
     env = {"HOME": str(tmp_path), "OPENCLAW_STATE_DIR": "~/x"}
     paths = Paths.from_env(env, config="c.json", cwd=str(tmp_path))

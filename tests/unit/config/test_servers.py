@@ -133,6 +133,7 @@ FULL = """{
 }"""
 
 
+@pytest.mark.posix_only("paths as POSIX writes them")
 @pytest.mark.requirement("000-12.1-auth")
 @pytest.mark.requirement("000-6.2-server")
 @pytest.mark.requirement("001-NFR-4-unit")
@@ -202,6 +203,7 @@ def test_every_field_arrives_in_the_spec() -> None:
     assert untouched == {"section", "where", "owner", "enabled", "fault", "fault_has_place", "commands", "transport"}
 
 
+@pytest.mark.posix_only("paths as POSIX writes them")
 @pytest.mark.requirement("001-FR-1-timeout")
 @pytest.mark.requirement("002-3.1-tool-timeout")
 @pytest.mark.parametrize("section", list(SECTIONS))
@@ -364,6 +366,7 @@ def test_plain_http_is_refused_for_any_other_host(host: str) -> None:
     assert "plain http:// is refused for any host but this machine; use https://." in message
 
 
+@pytest.mark.posix_only("paths as POSIX writes them")
 def test_files_start_at_home_or_beside_the_config() -> None:
     config = structs.replace(
         parse_config(

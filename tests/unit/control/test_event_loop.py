@@ -27,6 +27,7 @@ class Plain(asyncio.SelectorEventLoop):
         raise NotImplementedError
 
 
+@pytest.mark.posix_only("signals of POSIX")
 @pytest.mark.parametrize(("platform", "module"), [("linux", "uvloop"), ("darwin", "uvloop"), ("win32", "asyncio")])
 def test_the_loop_is_the_fastest_that_the_system_has(platform: str, module: str) -> None:
     with closing(new_loop(platform)) as loop:
@@ -44,6 +45,7 @@ def test_where_a_loop_waits_for_no_signal_and_no_terminal_a_command_runs_all_the
         assert runner.run(command()) == "ran"
 
 
+@pytest.mark.posix_only("signals of POSIX")
 def test_a_loop_that_waits_for_no_signal_is_woken_by_a_handler() -> None:
     before = signal.getsignal(signal.SIGUSR1)
 
@@ -58,6 +60,7 @@ def test_a_loop_that_waits_for_no_signal_is_woken_by_a_handler() -> None:
     assert signal.getsignal(signal.SIGUSR1) == before
 
 
+@pytest.mark.posix_only("signals of POSIX")
 async def test_a_signal_is_acted_on_while_it_is_waited_for() -> None:
     came = asyncio.Event()
     before = signal.getsignal(signal.SIGUSR1)
@@ -67,6 +70,7 @@ async def test_a_signal_is_acted_on_while_it_is_waited_for() -> None:
     assert signal.getsignal(signal.SIGUSR1) == before
 
 
+@pytest.mark.posix_only("signals of POSIX")
 async def test_a_signal_does_what_it_did_before_once_the_last_who_waited_for_it_has_gone() -> None:
     before = signal.getsignal(signal.SIGUSR1)
     came = asyncio.Event()
@@ -80,6 +84,7 @@ async def test_a_signal_does_what_it_did_before_once_the_last_who_waited_for_it_
     assert signal.getsignal(signal.SIGUSR1) == before
 
 
+@pytest.mark.posix_only("signals of POSIX")
 async def test_what_is_typed_is_acted_on() -> None:
     reading, writing = os.pipe()
     typed = asyncio.Event()

@@ -26,6 +26,7 @@ def test_loopback_listens_on_both_families_at_one_port() -> None:
         close(sockets)
 
 
+@pytest.mark.linux_only("/proc")
 def test_a_taken_port_is_named_with_its_owner() -> None:
     sockets = listen("127.0.0.1", 0)
     port = sockets[0].getsockname()[1]

@@ -42,6 +42,7 @@ def test_a_frame_of_an_impossible_length_is_refused_before_it_arrives() -> None:
 words = st.lists(st.binary(max_size=40).map(lambda raw: raw.replace(b"\0", b"")), max_size=6)
 
 
+@pytest.mark.posix_only("words of any bytes")
 @given(words=words)
 def test_words_of_any_bytes_arrive_as_the_program_got_them(words: list[bytes]) -> None:
     told = [b"0.1.0", b"/state", b"/state/openclaw.json", b"/home/me", b"120", b"sci", b"url form", *words]

@@ -27,10 +27,12 @@ def own(checkout: Path) -> str:
     return str(checkout / ".venv" / "bin" / "openclaw")
 
 
+@pytest.mark.posix_only("paths as POSIX writes them")
 def test_a_program_that_a_shell_finds_is_called_by_its_name(checkout: Path) -> None:
     assert program(own(checkout), {"PATH": str(checkout / ".venv" / "bin")}) == "openclaw"
 
 
+@pytest.mark.posix_only("paths as POSIX writes them")
 def test_another_program_of_that_name_is_not_taken_for_ours(checkout: Path) -> None:
     (checkout / "other").mkdir()
     (checkout / "other" / "openclaw").write_text("#!/bin/sh\n")
@@ -38,17 +40,20 @@ def test_another_program_of_that_name_is_not_taken_for_ours(checkout: Path) -> N
     assert program(own(checkout), {"PATH": str(checkout / "other")}) == ".venv/bin/openclaw"
 
 
+@pytest.mark.posix_only("paths as POSIX writes them")
 @pytest.mark.parametrize("typed", [".venv/bin/openclaw", "./.venv/bin/openclaw", ".venv/../.venv/bin/openclaw"])
 def test_inside_the_folder_it_is_shown_by_the_short_path_however_it_was_started(checkout: Path, typed: str) -> None:
     assert program(typed, {"PATH": "/nowhere"}) == ".venv/bin/openclaw"
     assert program(own(checkout), {"PATH": "/nowhere"}) == ".venv/bin/openclaw"
 
 
+@pytest.mark.posix_only("paths as POSIX writes them")
 def test_in_its_own_folder_it_needs_the_dot(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(checkout / ".venv" / "bin")
     assert program("./openclaw", {"PATH": "/nowhere"}) == "./openclaw"
 
 
+@pytest.mark.posix_only("paths as POSIX writes them")
 def test_elsewhere_it_is_shown_by_the_whole_path_or_from_home(
     checkout: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -57,6 +62,7 @@ def test_elsewhere_it_is_shown_by_the_whole_path_or_from_home(
     assert program(own(checkout), {"PATH": "/nowhere", "HOME": str(checkout)}) == "~/.venv/bin/openclaw"
 
 
+@pytest.mark.posix_only("paths as POSIX writes them")
 def test_started_as_a_module_the_program_beside_the_interpreter_is_named(checkout: Path) -> None:
     beside = Path(sys.executable).parent / "openclaw"
     assert program("/somewhere/openclaw/__main__.py", {"PATH": "/nowhere"}) == shlex.quote(str(beside))

@@ -47,6 +47,7 @@ async def test_the_folder_of_the_notes_is_made_where_there_is_none(tmp_path: Pat
     assert [block.model_dump(include={"text"}) for block in result.content] == [{"text": "There are no notes."}]
 
 
+@pytest.mark.posix_only("the words of POSIX for what went wrong")
 def test_a_folder_that_cannot_be_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     argv = [sys.executable, "-m", "openclaw.demo.notes_server", str(tmp_path / "file")]

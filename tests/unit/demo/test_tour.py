@@ -86,6 +86,7 @@ async def taken(paper: Paper, run: Callable[[Tour], Awaitable[None]]) -> None:
         await take(tour, [Step("A step", "About it.", run, (("{openclaw} chat", "talk"),))])
 
 
+@pytest.mark.posix_only("paths as POSIX writes them")
 async def test_a_step_that_works_ends_with_what_to_type() -> None:
     paper = Paper(width=200)
 

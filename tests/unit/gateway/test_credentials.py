@@ -15,6 +15,7 @@ async def rules(text: str, file: Path, **env: str) -> GuardRules:
     return await rules_of(parse_config(text, env=env), env, file)
 
 
+@pytest.mark.posix_only("modes of files")
 async def test_a_token_is_made_at_the_first_start_and_kept_for_us_alone(tmp_path: Path) -> None:
     file = tmp_path / "py" / "gateway.token"
     first, second = await rules("{}", file), await rules("{}", file)
@@ -25,6 +26,7 @@ async def test_a_token_is_made_at_the_first_start_and_kept_for_us_alone(tmp_path
     assert first.tokens[0] not in redact(f"token {first.tokens[0]}")
 
 
+@pytest.mark.posix_only("modes of files")
 async def test_a_token_that_others_could_read_is_made_private(tmp_path: Path) -> None:
     file = tmp_path / "gateway.token"
     file.write_text("some-old-token\n")

@@ -66,6 +66,7 @@ async def test_no_token_outlives_a_week(pages: PageTokens, clock: Clock) -> None
     assert not await pages.admits(token)
 
 
+@pytest.mark.posix_only("modes of files")
 async def test_tokens_outlive_a_restart_and_the_file_holds_none(tmp_path: Path, clock: Clock) -> None:
     file = tmp_path / "new" / "pages.json"
     token = await PageTokens(file, clock=clock).issue()

@@ -275,6 +275,7 @@ SAMPLES: list[tuple[str, str, dict[str, object]]] = [
 ]
 
 
+@pytest.mark.posix_only("paths as POSIX writes them")
 @pytest.mark.parametrize(("program", "text", "written"), SAMPLES)
 def test_a_documented_file_becomes_entries_of_ours(program: str, text: str, written: dict[str, object]) -> None:
     assert values(program, text) == written
@@ -368,6 +369,7 @@ def test_cmd_is_kept_on_windows() -> None:
     assert values("claude-desktop", text, origin) == {"a": {"command": "cmd", "args": ["/c", "npx", "p"]}}
 
 
+@pytest.mark.posix_only("paths as POSIX writes them")
 def test_a_projects_server_is_started_in_the_project() -> None:
     text = '{"servers": {"a": {"command": "./serve", "args": ["${workspaceFolder}/x", "./y"], "envFile": "${workspaceFolder}/.env"}}}'
     (entry,) = read("vscode", text, PROJECT).entries

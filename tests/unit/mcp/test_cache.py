@@ -62,6 +62,7 @@ def test_the_names_of_files_on_disk_stay_what_they_were() -> None:
     )
 
 
+@pytest.mark.posix_only("modes of files")
 @pytest.mark.requirement("002-5.2-memory")
 def test_files_are_private_and_hold_no_credential(tmp_path: Path) -> None:
     cache = Cache(tmp_path)

@@ -15,6 +15,7 @@ from openclaw.mcp.embedding import Server, checked_servers, read_servers, secret
 ANY: Any = None
 
 
+@pytest.mark.posix_only("paths as POSIX writes them")
 def test_lists_mappings_and_paths_are_taken_as_they_are(tmp_path: Path) -> None:
     server = Server(
         "files",
@@ -146,6 +147,7 @@ WRONG: list[tuple[Callable[[], object], str]] = [
 ]
 
 
+@pytest.mark.posix_only("paths as POSIX writes them")
 @pytest.mark.parametrize(("write", "sentence"), WRONG, ids=[sentence for _, sentence in WRONG])
 def test_what_is_written_wrongly_is_told_in_a_sentence(write: Callable[[], object], sentence: str) -> None:
     with pytest.raises(UsageError) as caught:

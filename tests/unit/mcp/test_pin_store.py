@@ -14,6 +14,7 @@ SPEC = ServerSpec("web", transport="streamable-http", url="https://example.com/m
 PINS = Pins({"a": Pin("A.", Raw(b'{"type":"object"}'))}, ["d1"])
 
 
+@pytest.mark.posix_only("modes of files")
 @pytest.mark.requirement("002-5.2-memory")
 async def test_files_are_private_and_hold_no_credential(tmp_path: Path) -> None:
     await PinFiles(tmp_path).add(SPEC, Pins(), PINS)

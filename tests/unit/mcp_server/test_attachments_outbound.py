@@ -128,6 +128,7 @@ def test_what_still_fits_behind_an_item_that_does_not_is_attached() -> None:
     assert types == ["text", "audio", "audio", "audio"]
 
 
+@pytest.mark.posix_only("named pipes")
 @pytest.mark.parametrize("what", ["gone", "link", "directory", "pipe", "changed"])
 def test_a_file_that_is_no_longer_what_the_tool_returned_is_not_read(what: str, tmp_path: Path) -> None:
     path = tmp_path / "a.txt"

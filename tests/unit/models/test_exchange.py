@@ -428,6 +428,7 @@ async def test_a_stream_that_breaks_before_its_first_word_is_asked_for_again(wir
     ]
 
 
+@pytest.mark.posix_only("what was received before a connection was reset")
 @every_wire
 async def test_an_answer_that_breaks_off_is_never_begun_anew(wire: Wire) -> None:
     async with talking(wire, Answer(["half", Cut()])) as (provider, server):
@@ -442,6 +443,7 @@ async def test_an_answer_that_breaks_off_is_never_begun_anew(wire: Wire) -> None
     assert len(server.requests) == 1
 
 
+@pytest.mark.posix_only("what was received before a connection was reset")
 @every_wire
 async def test_calls_of_an_answer_that_breaks_off_are_not_made(wire: Wire) -> None:
     async with talking(wire, Answer(["x"], calls=(Call("call_1", "read", {"path": "a"}),)), split="events") as (

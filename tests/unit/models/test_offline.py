@@ -108,6 +108,7 @@ FILES = [
 ]
 
 
+@pytest.mark.posix_only("the file tools")
 @pytest.mark.parametrize(("text", "name", "arguments"), FILES, ids=[text for text, _, _ in FILES])
 def test_reading_listing_and_searching_files_is_understood_in_many_phrasings(
     text: str, name: str, arguments: dict[str, Any]
@@ -227,6 +228,7 @@ def test_whatever_is_typed_gives_a_call_or_an_answer(text: str) -> None:
     assert isinstance(say(text), ToolCall | str)
 
 
+@pytest.mark.posix_only("the file tools")
 @pytest.mark.parametrize(
     ("text", "name"),
     [
@@ -302,6 +304,7 @@ def test_a_failed_result_is_shown_as_a_failure() -> None:
     assert answer.startswith("`read` failed:\nNo such file.\n")
 
 
+@pytest.mark.posix_only("the file tools")
 async def test_a_call_is_streamed_as_start_arguments_end_and_done() -> None:
     request = ModelRequest("offline", "", [UserMessage((Text("read a.txt"),))], NATIVE)
     call = ToolCall("call_1", "read", {"path": "a.txt"})

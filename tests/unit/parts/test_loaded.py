@@ -22,6 +22,7 @@ def test_it_says_what_a_started_one_says_and_ends_with_the_same_code(tmp_path: P
     assert (forked.code, forked.out, forked.err) == (started.returncode, started.stdout, started.stderr)
 
 
+@pytest.mark.posix_only("forks")
 def test_it_is_a_process_of_its_own_that_takes_signals(tmp_path: Path) -> None:
     reading, writing = os.pipe()
     process = begin([*PROGRAM, "chat"], env=environment(tmp_path), cwd=tmp_path, stdin=reading)
@@ -41,6 +42,7 @@ def test_what_an_interpreter_reads_when_it_starts_is_left_to_one_that_starts() -
     assert words_of(["bash", "-c", "openclaw"]) is None
 
 
+@pytest.mark.posix_only("forks")
 def test_a_link_of_it_says_the_same_and_neither_outlives_the_other(tmp_path: Path) -> None:
     env = environment(tmp_path)
     program = tmp_path / "openclaw"

@@ -245,6 +245,7 @@ async def test_a_plugin_whose_import_hangs_is_left_out_and_keeps_nobody_waiting(
     assert reasons(plugins) == {"hangs": "it did not finish within 0.2 s"}
 
 
+@pytest.mark.posix_only("modes of files")
 async def test_a_plugin_that_every_user_may_change_is_not_run(tmp_path: Path) -> None:
     path = code(tmp_path / "plugins", "open", "return PluginHandle()")
     path.chmod(0o666)

@@ -17,6 +17,7 @@ OURS = {
 }
 
 
+@pytest.mark.posix_only("the variables of POSIX")
 @pytest.mark.requirement("001-7-sandbox")
 @pytest.mark.requirement("001-NFR-3-context")
 @pytest.mark.requirement("002-3.3-environment")
@@ -39,6 +40,7 @@ NETWORK = """
 """
 
 
+@pytest.mark.posix_only("the variables of POSIX")
 @pytest.mark.parametrize("name", NETWORK.split())
 def test_a_child_reaches_the_network_as_we_do(name: str) -> None:
     assert child_environment(parent={name: "ours", f"{name}_2": "not"}) == ChildEnvironment({name: "ours"})
@@ -148,6 +150,7 @@ def test_a_hook_that_is_allowed_by_name_passes_and_no_other() -> None:
     assert made == ChildEnvironment({"NODE_OPTIONS": "--max-old-space-size=512"}, ("NODE_PATH",))
 
 
+@pytest.mark.posix_only("the variables of POSIX")
 def test_of_the_locale_and_the_desktop_only_known_names_are_passed_on() -> None:
     ours = {"LC_ALL": "C", "LC_TIME": "C", "LC_SECRET": "s", "XDG_CONFIG_HOME": "/c", "XDG_MY_TOKEN": "t"}
     assert child_environment(parent=ours).variables == {"LC_ALL": "C", "LC_TIME": "C", "XDG_CONFIG_HOME": "/c"}

@@ -16,6 +16,7 @@ def program(path: Path) -> Path:
     return path
 
 
+@pytest.mark.posix_only("scripts that run by their first line")
 def test_a_bare_name_is_looked_up_in_the_order_of_the_search_path(tmp_path: Path) -> None:
     first, _ = program(tmp_path / "a/tool"), program(tmp_path / "b/tool")
     assert find_program("tool", search_path=f"{tmp_path}/a:{tmp_path}/b") == str(first)
@@ -35,12 +36,14 @@ def test_a_whole_command_line_is_told_where_its_arguments_belong(line: str) -> N
     assert caught.value.hint == "Arguments belong in `args`: `command` is npx alone."
 
 
+@pytest.mark.posix_only("scripts that run by their first line")
 def test_a_path_is_relative_to_the_working_directory_of_the_child(tmp_path: Path) -> None:
     assert find_program("./bin/tool", search_path="", cwd=program(tmp_path / "bin/tool").parent.parent) == str(
         tmp_path / "bin/tool"
     )
 
 
+@pytest.mark.posix_only("scripts that run by their first line")
 def test_what_cannot_be_executed_is_passed_over(tmp_path: Path) -> None:
     (tmp_path / "tool").mkdir()
     (tmp_path / "plain").write_text("")
@@ -51,6 +54,7 @@ def test_what_cannot_be_executed_is_passed_over(tmp_path: Path) -> None:
             find_program(f"{tmp_path}/{name}", search_path="")
 
 
+@pytest.mark.posix_only("scripts that run by their first line")
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(ProcessError, match=f"There is no program at {tmp_path}/missing"):
         find_program(f"{tmp_path}/missing", search_path="")

@@ -3,6 +3,8 @@
 import json
 import sys
 
+import pytest
+
 from openclaw.process.run import run
 
 # Allows itself no more than so many seconds, for good; then asks for the limits and prints those in force.
@@ -22,9 +24,11 @@ async def limits(*allowed: str) -> object:
     return json.loads(finished.stdout)
 
 
+@pytest.mark.posix_only("limits of processes")
 async def test_a_program_is_held_to_the_limits_it_sets_itself() -> None:
     assert await limits() == [[1 << 30, 1 << 30], [20, 20]]
 
 
+@pytest.mark.posix_only("limits of processes")
 async def test_a_program_that_may_not_raise_a_limit_goes_on_with_the_lower_one_and_keeps_the_others() -> None:
     assert await limits("10") == [[1 << 30, 1 << 30], [10, 10]]

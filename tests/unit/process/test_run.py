@@ -19,17 +19,20 @@ def python(code: str) -> list[str]:
     return [sys.executable, "-S", "-c", code]
 
 
+@pytest.mark.posix_only("signals, and lines that end as POSIX ends them")
 async def test_output_and_exit_code_are_returned() -> None:
     code = "import sys; print('out'); print('err', file=sys.stderr); sys.exit(3)"
     assert await run(python(code), timeout=LONG, env=ENV) == Finished(3, b"out\n", b"err\n")
 
 
+@pytest.mark.posix_only("signals, and lines that end as POSIX ends them")
 async def test_input_is_given_whole() -> None:
     data = b"x" * (3 << 20)
     finished = await run(python("import sys; print(len(sys.stdin.buffer.read()))"), timeout=LONG, env=ENV, input=data)
     assert finished.stdout == b"%d\n" % len(data)
 
 
+@pytest.mark.posix_only("signals, and lines that end as POSIX ends them")
 async def test_without_input_standard_input_is_at_its_end() -> None:
     assert (await run(python("import sys; print(sys.stdin.read())"), timeout=LONG, env=ENV)).stdout == b"\n"
 
@@ -48,6 +51,7 @@ async def test_both_streams_can_arrive_as_one() -> None:
     assert await run(python(code), timeout=LONG, env=ENV, merge_stderr=True) == Finished(0, b"abc", b"")
 
 
+@pytest.mark.posix_only("signals, and lines that end as POSIX ends them")
 async def test_when_time_is_up_what_was_said_so_far_is_returned() -> None:
     code = "import time; print('so far', flush=True); time.sleep(600)"
     finished = await run(python(code), timeout=0.5, env=ENV)
@@ -55,6 +59,7 @@ async def test_when_time_is_up_what_was_said_so_far_is_returned() -> None:
     assert finished.returncode == -15
 
 
+@pytest.mark.posix_only("signals, and lines that end as POSIX ends them")
 async def test_a_program_that_falls_silent_is_ended_before_its_time() -> None:
     code = "import sys, time; print('so far', flush=True); time.sleep(600)"
     finished = await run(python(code), timeout=LONG, silence=1.0, env=ENV)
@@ -68,6 +73,7 @@ async def test_a_program_that_goes_on_printing_is_not_silent() -> None:
     assert (finished.returncode, finished.timed_out, finished.silent) == (0, False, False)
 
 
+@pytest.mark.posix_only("signals, and lines that end as POSIX ends them")
 async def test_a_background_job_is_ended_and_does_not_keep_us_waiting() -> None:
     code = "import subprocess, sys; p = subprocess.Popen(['sleep', '600'], start_new_session=True); print(p.pid)"
     finished = await run(python(code), timeout=LONG, env=ENV)
@@ -75,6 +81,7 @@ async def test_a_background_job_is_ended_and_does_not_keep_us_waiting() -> None:
     assert has_ended(int(finished.stdout))
 
 
+@pytest.mark.posix_only("signals, and lines that end as POSIX ends them")
 async def test_a_caller_who_leaves_takes_the_program_along(tmp_path: Path) -> None:
     fifo = tmp_path / "pid"
     os.mkfifo(fifo)

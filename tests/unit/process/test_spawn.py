@@ -172,6 +172,7 @@ async def test_a_failed_start_leaves_no_descriptor_open(tmp_path: Path) -> None:
     assert open_descriptors() == before
 
 
+@pytest.mark.posix_only("signals, and lines that end as POSIX ends them")
 @pytest.mark.requirement("001-FR-3-shutdown")
 @both_loops
 async def test_a_polite_program_leaves_at_the_end_of_its_input() -> None:
@@ -214,6 +215,7 @@ async def test_a_descendant_that_ignores_sigterm_is_killed_after_its_parent_obey
         wait_until_gone(descendant)
 
 
+@pytest.mark.posix_only("signals, and lines that end as POSIX ends them")
 @both_loops
 async def test_ending_one_program_leaves_the_others_alone() -> None:
     async with (
@@ -255,6 +257,7 @@ async def test_many_programs_leave_no_descriptor_open() -> None:
     assert open_descriptors() == before
 
 
+@pytest.mark.posix_only("signals, and lines that end as POSIX ends them")
 @both_loops
 async def test_a_writer_waits_for_a_slow_reader_and_everything_arrives() -> None:
     code = "import sys; sys.stdin.buffer.readline(); print(len(sys.stdin.buffer.read()))"
@@ -285,6 +288,7 @@ async def test_what_a_program_never_read_is_counted() -> None:
         assert streams.input.written == 14
 
 
+@pytest.mark.posix_only("signals, and lines that end as POSIX ends them")
 @both_loops
 async def test_writing_to_a_program_that_is_gone_takes_nothing() -> None:
     async with running(python("")) as (process, streams):

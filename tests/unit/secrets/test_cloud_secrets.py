@@ -145,6 +145,7 @@ async def test_a_machine_without_a_service_account_says_so(cloud: CloudImitation
     )
 
 
+@pytest.mark.posix_only("scripts that run by their first line")
 @pytest.mark.requirement("002-3.6-gcloud")
 async def test_gcloud_is_asked_by_its_arguments_alone(tmp_path: Path) -> None:
     record = imitate_program(
@@ -161,6 +162,7 @@ async def test_gcloud_is_asked_by_its_arguments_alone(tmp_path: Path) -> None:
     assert (called["env"].get("CLOUDSDK_CONFIG"), called["env"].get("ANTHROPIC_API_KEY")) == ("/c", None)
 
 
+@pytest.mark.posix_only("scripts that run by their first line")
 async def test_what_gcloud_complains_about_is_passed_on_in_one_line(tmp_path: Path) -> None:
     body = "sys.stderr.write('ERROR: (gcloud) NOT_FOUND: no such \\x1b[31msecret.\\nmore\\n'); sys.exit(1)"
     imitate_program(tmp_path / "bin", "gcloud", body)
@@ -170,6 +172,7 @@ async def test_what_gcloud_complains_about_is_passed_on_in_one_line(tmp_path: Pa
     assert await failure(secrets, "secret://gcp/a") == "gcloud failed (ERROR: (gcloud) NOT_FOUND: no such secret)."
 
 
+@pytest.mark.posix_only("scripts that run by their first line")
 async def test_gcloud_without_a_project_is_told_in_one_sentence_of_ours(tmp_path: Path) -> None:
     words = "ERROR: (gcloud.secrets.versions.access) The required property [project] is not currently set.\\nIt can be set by\\n"
     imitate_program(tmp_path / "bin", "gcloud", f"sys.stderr.write('{words}'); sys.exit(1)")
@@ -191,6 +194,7 @@ def with_azure(cloud: CloudImitation, folder: Path, body: str = "") -> tuple[Res
     return Resolver(SecretsSection(), {}, providers={"azure": provider}), record
 
 
+@pytest.mark.posix_only("scripts that run by their first line")
 async def test_a_key_vault_is_read_with_the_token_of_the_az_command(cloud: CloudImitation, tmp_path: Path) -> None:
     cloud.azure = {("db-password", ""): "newest-value", ("db-password", "abc123"): "older-value"}
     secrets, record = with_azure(cloud, tmp_path / "bin")
@@ -222,6 +226,7 @@ async def test_a_token_for_azure_goes_to_vaults_only(cloud: CloudImitation, tmp_
     assert not record.exists()
 
 
+@pytest.mark.posix_only("scripts that run by their first line")
 async def test_azures_refusals_are_told_in_our_words(cloud: CloudImitation, tmp_path: Path) -> None:
     secrets, _ = with_azure(cloud, tmp_path / "a")
     assert await failure(secrets, "secret://azure/my-vault/none") == (
@@ -234,6 +239,7 @@ async def test_azures_refusals_are_told_in_our_words(cloud: CloudImitation, tmp_
 # Amazon
 
 
+@pytest.mark.posix_only("scripts that run by their first line")
 @pytest.mark.requirement("001-FR-5-aws")
 @pytest.mark.requirement("002-3.6-cli")
 async def test_the_aws_command_is_asked_by_its_arguments_alone(tmp_path: Path) -> None:
@@ -252,6 +258,7 @@ async def test_the_aws_command_is_asked_by_its_arguments_alone(tmp_path: Path) -
     assert (called["env"].get("AWS_PROFILE"), called["env"].get("OTHER")) == ("p", None)
 
 
+@pytest.mark.posix_only("scripts that run by their first line")
 async def test_bytes_that_the_aws_command_prints_are_decoded(tmp_path: Path) -> None:
     imitate_program(
         tmp_path / "bin", "aws", "print(json.dumps({'SecretBinary': base64.b64encode(b'as-bytes').decode()}))"

@@ -86,6 +86,7 @@ async def test_a_keychain_that_refuses_is_an_error_without_its_words(tmp_path: P
     assert files_under(tmp_path) == {}
 
 
+@pytest.mark.posix_only("modes of files")
 async def test_without_a_keychain_secrets_are_encrypted_and_found_by_their_references(tmp_path: Path) -> None:
     env = {"HOME": str(tmp_path)}
     folder = Paths.from_env(env).secrets_dir
@@ -126,6 +127,7 @@ async def test_a_configured_key_opens_the_store_and_leaves_no_key_file(tmp_path:
     )
 
 
+@pytest.mark.posix_only("paths as POSIX writes them")
 async def test_of_the_key_beside_the_store_a_person_is_told_once(tmp_path: Path) -> None:
     keeper = Keeper(store(tmp_path), None)
     await keeper.keep("a", "some-value")

@@ -99,6 +99,7 @@ def test_a_reference_names_a_file_of_a_drive_where_there_are_drives(name: str, h
     assert (written(name, windows=False), written(name, windows=True)) == (here, on_windows)
 
 
+@pytest.mark.posix_only("owners and modes of files, and scripts that run by their first line")
 async def test_a_private_file_gives_its_text_without_the_last_line_end(tmp_path: Path) -> None:
     path = private(tmp_path / "key", "two\nlines\n")
     secrets = resolver(home=tmp_path)
@@ -107,11 +108,13 @@ async def test_a_private_file_gives_its_text_without_the_last_line_end(tmp_path:
     assert await secrets.resolve("secret://file/~/key") == "two\nlines"
 
 
+@pytest.mark.posix_only("owners and modes of files, and scripts that run by their first line")
 async def test_a_file_whose_name_holds_a_number_sign_is_written_with_a_percent_sign(tmp_path: Path) -> None:
     private(tmp_path / "a#b c", "value-of-it")
     assert await resolver().resolve(f"secret://file{tmp_path}/a%23b c") == "value-of-it"
 
 
+@pytest.mark.posix_only("owners and modes of files, and scripts that run by their first line")
 async def test_a_json_pointer_picks_one_text_of_a_file(tmp_path: Path) -> None:
     path = private(tmp_path / "all.json", '{"a/b": [{"~": "inner-value"}], "port": 8080, "on": true}')
     secrets = resolver()
@@ -119,6 +122,7 @@ async def test_a_json_pointer_picks_one_text_of_a_file(tmp_path: Path) -> None:
     assert found == ["inner-value", "8080", "true"]
 
 
+@pytest.mark.posix_only("owners and modes of files, and scripts that run by their first line")
 @pytest.mark.parametrize(
     ("pointer", "cause"),
     [
@@ -135,6 +139,7 @@ async def test_a_pointer_to_no_text_is_an_error(tmp_path: Path, pointer: str, ca
     assert await failure(resolver(), f"secret://file{path}#{pointer}") == cause
 
 
+@pytest.mark.posix_only("owners and modes of files, and scripts that run by their first line")
 async def test_a_pointer_into_what_is_not_json_does_not_show_the_file(tmp_path: Path) -> None:
     path = private(tmp_path / "key", "hunter2hunter2")
     assert await failure(resolver(), f"secret://file{path}#/a") == (
@@ -142,6 +147,7 @@ async def test_a_pointer_into_what_is_not_json_does_not_show_the_file(tmp_path: 
     )
 
 
+@pytest.mark.posix_only("owners and modes of files, and scripts that run by their first line")
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o620, 0o602, 0o604, 0o601])
 async def test_a_file_that_others_can_use_is_refused(tmp_path: Path, mode: int) -> None:
     path = private(tmp_path / "key", "hidden", mode)
@@ -150,6 +156,7 @@ async def test_a_file_that_others_can_use_is_refused(tmp_path: Path, mode: int) 
     )
 
 
+@pytest.mark.posix_only("owners and modes of files, and scripts that run by their first line")
 async def test_a_file_of_another_user_is_refused(tmp_path: Path) -> None:
     # For root the other user is nobody; for everybody else it is root.
     path = Path("/etc/passwd")
@@ -161,6 +168,7 @@ async def test_a_file_of_another_user_is_refused(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.posix_only("owners and modes of files, and scripts that run by their first line")
 async def test_what_is_not_a_regular_file_is_refused_without_waiting(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe", 0o600)
     for path in (tmp_path, tmp_path / "pipe", Path("/dev/null")):
@@ -168,6 +176,7 @@ async def test_what_is_not_a_regular_file_is_refused_without_waiting(tmp_path: P
         assert cause == f"{path} is not a regular file."
 
 
+@pytest.mark.posix_only("symbolic links")
 async def test_a_link_may_stay_in_its_directory_and_not_lead_elsewhere(tmp_path: Path) -> None:
     mounted, elsewhere = tmp_path / "mounted", tmp_path / "elsewhere"
     (mounted / "..data").mkdir(parents=True)
@@ -182,6 +191,7 @@ async def test_a_link_may_stay_in_its_directory_and_not_lead_elsewhere(tmp_path:
     )
 
 
+@pytest.mark.posix_only("owners and modes of files, and scripts that run by their first line")
 async def test_a_file_with_a_second_name_is_refused(tmp_path: Path) -> None:
     path = private(tmp_path / "key", "hidden")
     os.link(path, tmp_path / "second")
@@ -190,6 +200,7 @@ async def test_a_file_with_a_second_name_is_refused(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.posix_only("owners and modes of files, and scripts that run by their first line")
 async def test_a_missing_file_and_one_that_is_too_large_or_not_text_are_errors(tmp_path: Path) -> None:
     large, bytes_only = private(tmp_path / "large", "x" * (1024 * 1024 + 1)), private(tmp_path / "bytes", "")
     bytes_only.write_bytes(b"\xff\xfe\x00")
@@ -240,12 +251,14 @@ def printing(command: str, *args: str, **options: object) -> dict[str, SecretPro
 STORE = "print({'mail/me@example.org': 'mail-password', 'op://a/b#c': 'op-password'}[sys.argv[2]])"
 
 
+@pytest.mark.posix_only("owners and modes of files, and scripts that run by their first line")
 async def test_a_helper_is_given_the_name_as_one_argument_and_prints_the_secret(tmp_path: Path) -> None:
     secrets = resolver(printing(helper(tmp_path, STORE), "show", "{id}"))
     assert await secrets.resolve("secret://exec/pass/mail/me@example.org") == "mail-password"
     assert await secrets.resolve("secret://exec/pass/op://a/b#c") == "op-password"
 
 
+@pytest.mark.posix_only("owners and modes of files, and scripts that run by their first line")
 async def test_no_shell_reads_what_a_reference_says(tmp_path: Path) -> None:
     path = helper(tmp_path, "print(repr(sys.argv[1:]))")
     secrets = resolver(printing(path, "show", "{id}"))
@@ -261,6 +274,7 @@ async def failure_of_any(secrets: Resolver, reference: str) -> str:
     return str(caught.value)
 
 
+@pytest.mark.posix_only("owners and modes of files, and scripts that run by their first line")
 async def test_a_helper_sees_a_short_environment_and_what_its_entry_declares(tmp_path: Path) -> None:
     body = "print(' '.join(sorted(n + '=' + v for n, v in os.environ.items() if n.startswith(('A', 'B', 'C')))))"
     provider = printing(helper(tmp_path, body), env={"A": "declared"}, pass_env=("B",))
@@ -289,6 +303,7 @@ print(json.dumps(answer))
 """
 
 
+@pytest.mark.posix_only("owners and modes of files, and scripts that run by their first line")
 async def test_a_helper_answers_in_the_json_protocol(tmp_path: Path) -> None:
     secrets = resolver({"vault": SecretProviderEntry(source="exec", command=helper(tmp_path, PROTOCOL))})
     assert await secrets.resolve("secret://exec/vault/a/b") == "json-secret"
@@ -302,6 +317,7 @@ async def test_a_helper_answers_in_the_json_protocol(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.posix_only("owners and modes of files, and scripts that run by their first line")
 @pytest.mark.parametrize(
     ("body", "cause"),
     [
@@ -329,6 +345,7 @@ async def test_a_helper_that_answers_badly_is_not_quoted(tmp_path: Path, body: s
     assert await failure(secrets, "secret://exec/pass/x") == cause.format(command=command)
 
 
+@pytest.mark.posix_only("owners and modes of files, and scripts that run by their first line")
 async def test_a_helper_that_does_not_answer_is_ended(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "alive")
     reading = os.open(tmp_path / "alive", os.O_RDONLY | os.O_NONBLOCK)
@@ -344,6 +361,7 @@ async def test_a_helper_that_does_not_answer_is_ended(tmp_path: Path) -> None:
         os.close(reading)
 
 
+@pytest.mark.posix_only("owners and modes of files, and scripts that run by their first line")
 def test_where_modes_do_not_tell_who_may_change_a_file_they_refuse_no_helper(tmp_path: Path) -> None:
     """On Windows every file that one may write has mode 0666."""
     command = helper(tmp_path, "", mode=0o777)
@@ -352,6 +370,7 @@ def test_where_modes_do_not_tell_who_may_change_a_file_they_refuse_no_helper(tmp
         trusted_program(command, ("/elsewhere",), modes_tell=False)
 
 
+@pytest.mark.posix_only("owners and modes of files, and scripts that run by their first line")
 @pytest.mark.parametrize(
     ("mode", "cause"),
     [
@@ -367,6 +386,7 @@ async def test_a_helper_that_others_may_change_or_nobody_can_run_is_refused(
     assert await failure(resolver(printing(command)), "secret://exec/pass/x") == cause.format(command=command)
 
 
+@pytest.mark.posix_only("owners and modes of files, and scripts that run by their first line")
 async def test_a_helper_is_named_by_its_whole_path_and_is_where_it_may_be(tmp_path: Path) -> None:
     command = helper(tmp_path, "print('found')")
     (tmp_path / "link").symlink_to(command)

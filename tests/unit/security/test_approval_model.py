@@ -56,6 +56,7 @@ def decided(facts: Facts) -> tuple[str, int]:
     return verdict.action, verdict.step
 
 
+@pytest.mark.posix_only("paths as POSIX writes them")
 @pytest.mark.parametrize("part", range(10))
 def test_the_product_decides_as_the_table_is_worded(part: int) -> None:
     chance = random.Random(f"approvals {part}")

@@ -44,6 +44,7 @@ def records(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_bytes().splitlines()]
 
 
+@pytest.mark.posix_only("modes of files")
 @pytest.mark.requirement("001-7-audit")
 def test_a_call_leaves_a_request_and_an_outcome(tmp_path: Path) -> None:
     path = tmp_path / "py" / "audit.jsonl"
@@ -134,6 +135,7 @@ def test_any_shape_is_json(value: Any) -> None:
     json.dumps(shape(value)).encode()
 
 
+@pytest.mark.posix_only("modes of files")
 def test_a_full_file_is_turned_over_and_the_oldest_are_dropped(tmp_path: Path) -> None:
     path = tmp_path / "audit.jsonl"
     log = AuditLog(AuditFile(path, max_bytes=1_000, keep=2))
@@ -164,6 +166,7 @@ def test_several_processes_lose_and_mix_nothing(tmp_path: Path) -> None:
     assert sorted(found) == sorted(f"{writer}-{number}" for writer in range(3) for number in range(200))
 
 
+@pytest.mark.posix_only("signals")
 def test_a_call_under_way_when_the_process_is_killed_has_left_its_request(tmp_path: Path) -> None:
     path = tmp_path / "audit.jsonl"
     killed = subprocess.run([sys.executable, WRITER, path, "killed", "-"], check=False)
@@ -254,6 +257,7 @@ async def test_closing_writes_what_is_left(tmp_path: Path) -> None:
     assert [record["outcome"] for record in records(tmp_path / "audit.jsonl")] == ["ok"]
 
 
+@pytest.mark.posix_only("the words of POSIX for what went wrong")
 def test_a_trail_that_cannot_be_written_costs_one_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "file").write_text("in the way")
     path = tmp_path / "file" / "audit.jsonl"
@@ -276,6 +280,7 @@ def test_the_trail_goes_on_when_the_obstacle_is_gone(tmp_path: Path) -> None:
     assert [record["outcome"] for record in records(obstacle / "audit.jsonl")] == ["error"]
 
 
+@pytest.mark.posix_only("limits of processes")
 def test_a_record_cut_off_by_a_full_disk_does_not_spoil_the_next(tmp_path: Path) -> None:
     path = tmp_path / "audit.jsonl"
     subprocess.run([sys.executable, WRITER, path, "full", "-"], check=True, capture_output=True)

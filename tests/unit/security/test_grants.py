@@ -50,6 +50,7 @@ async def test_what_two_add_is_all_kept(file: Path) -> None:
     assert other.all() == (grant(1), grant(2), grant(3))
 
 
+@pytest.mark.posix_only("modes of files")
 async def test_the_file_is_its_owner_s_alone(file: Path) -> None:
     await GrantStore(file).add(grant())
     assert [os.stat(path).st_mode & 0o777 for path in (file, file.parent)] == [0o600, 0o700]

@@ -106,6 +106,7 @@ def test_other_texts_name_nothing_of_ours(machine: Machine, text: str) -> None:
     assert not machine.names(text.replace("{state}", str(machine.state)).replace("{home}", str(machine.home)))
 
 
+@pytest.mark.posix_only("symbolic links")
 def test_links_lead_where_they_lead(machine: Machine) -> None:
     (machine.work / "innocent").symlink_to(machine.state)
     (machine.work / "src" / "note.txt").symlink_to(machine.config)
@@ -117,6 +118,7 @@ def test_links_lead_where_they_lead(machine: Machine) -> None:
     assert not machine.names("elsewhere/note.md")
 
 
+@pytest.mark.posix_only("symbolic links")
 def test_a_config_that_is_a_link_is_ours_at_both_ends(machine: Machine) -> None:
     kept = machine.home / "dotfiles.json5"
     machine.config.rename(kept)

@@ -219,6 +219,7 @@ def test_whatever_a_pattern_allows_it_would_deny_as_well() -> None:
     assert allowed > 1_000
 
 
+@pytest.mark.posix_only("paths as POSIX writes them")
 def test_no_path_that_is_allowed_leads_out_of_its_folder() -> None:
     chance, wanted, allowed = random.Random("paths"), glob("/a/b/**"), 0
     for _ in range(20_000):

@@ -86,6 +86,7 @@ async def test_the_file_keeps_every_commit_on_the_disk(tmp_path: Path) -> None:
     assert mode == ("wal",)
 
 
+@pytest.mark.posix_only("modes of files")
 async def test_the_file_and_its_new_directories_are_for_their_owner_alone(tmp_path: Path) -> None:
     path = tmp_path / "home" / "py" / "s"
     store = SqliteStore(path)
@@ -107,6 +108,7 @@ async def test_the_file_and_its_new_directories_are_for_their_owner_alone(tmp_pa
     }
 
 
+@pytest.mark.posix_only("modes of files, and removing one that is open")
 async def test_no_key_becomes_a_path_and_no_lock_file_stays(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "s")
     for key in ("../../escape", "a/b", "\0", "x" * 10_000):
@@ -222,6 +224,7 @@ async def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     assert "it is damaged" in await fault(tmp_path / "s")
 
 
+@pytest.mark.posix_only("modes of files, and removing one that is open")
 async def test_a_directory_in_the_files_place_is_named(tmp_path: Path) -> None:
     (tmp_path / "s").mkdir()
 
@@ -231,6 +234,7 @@ async def test_a_directory_in_the_files_place_is_named(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.posix_only("modes of files, and removing one that is open")
 async def test_a_home_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "home").write_text("a file where a directory should be")
 
@@ -240,6 +244,7 @@ async def test_a_home_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     assert sentence.endswith(" is writable and its disk has room.")
 
 
+@pytest.mark.posix_only("modes of files, and removing one that is open")
 async def test_a_full_disk_fails_the_turn_and_leaves_the_store_readable(tmp_path: Path) -> None:
     """The limit on the size of files is the disk that is full; it is the only one that can be had without a mount."""
     await say(tmp_path / "s", "before")

@@ -26,6 +26,7 @@ async def test_tasks_get_a_lock_in_the_order_they_asked(kind: str, tmp_path: Pat
     assert order == [0, 1, 2, 3, 4]
 
 
+@pytest.mark.posix_only("removing a file that is open")
 def test_holders_that_remove_the_file_never_let_two_in(tmp_path: Path) -> None:
     """Four threads, each with a loop and locks of its own as processes have, count by reading and then writing."""
     rounds = 150
@@ -49,6 +50,7 @@ def test_holders_that_remove_the_file_never_let_two_in(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.posix_only("removing a file that is open")
 async def test_a_lock_file_left_by_a_dead_process_is_no_hindrance(tmp_path: Path) -> None:
     async with FileLocks(tmp_path).hold("k"):
         (left,) = (p.name for p in files(tmp_path))

@@ -34,6 +34,7 @@ async def history(store: SqliteStore, key: str) -> list[Message]:
         return turn.history()
 
 
+@pytest.mark.posix_only("modes of files")
 async def test_media_are_files_beside_the_store_and_not_in_it(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "s")
     await say(store, "k", SHOWN)

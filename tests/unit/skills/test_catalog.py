@@ -176,6 +176,7 @@ def test_a_configured_directory_is_searched_two_levels_deep_and_may_be_a_skill_i
     assert names(load(roots)) == ["mcp", "two", "alone"]
 
 
+@pytest.mark.posix_only("symbolic links")
 def test_links_do_not_lead_out_of_a_root(tmp_path: Path) -> None:
     outside = write(tmp_path / "outside" / "secret")
     root = tmp_path / "root"
@@ -193,6 +194,7 @@ def test_links_do_not_lead_out_of_a_root(tmp_path: Path) -> None:
     assert [(s.name, s.reason) for s in catalog.skipped] == [("file", "it is a link that leads out of its directory")]
 
 
+@pytest.mark.posix_only("symbolic links")
 def test_a_workspace_root_that_is_a_link_out_of_the_workspace_is_not_searched(tmp_path: Path) -> None:
     write(tmp_path / "elsewhere" / "secret")
     (tmp_path / "work").mkdir()
@@ -204,6 +206,7 @@ def test_a_workspace_root_that_is_a_link_out_of_the_workspace_is_not_searched(tm
     assert [s.reason for s in catalog.skipped] == ["it is a link that leads out of the workspace"]
 
 
+@pytest.mark.posix_only("named pipes")
 def test_malformed_files_are_passed_over_with_their_reasons(tmp_path: Path) -> None:
     write(tmp_path / "good")
     for name, data in {"binary": b"---\n\xff\n---\n", "big": b"---\n" + b"x" * 300_000, "bare": b"# Hi"}.items():
@@ -295,6 +298,7 @@ def test_what_a_skill_calls_itself_does_not_take_the_command_of_another(tmp_path
     assert found.skill.name == "Deploy!"
 
 
+@pytest.mark.posix_only("paths as POSIX writes them")
 def test_a_command_without_a_tool_puts_the_instructions_before_the_model(tmp_path: Path) -> None:
     write(tmp_path / "a")
 

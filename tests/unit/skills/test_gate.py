@@ -63,6 +63,7 @@ def test_the_engine_is_on_unless_it_is_turned_off(config: dict[str, Any], value:
     assert config_value(config, ENABLED) is value
 
 
+@pytest.mark.posix_only("scripts that run by their first line")
 def test_only_programs_on_the_given_path_count(tmp_path: Path) -> None:
     program = tmp_path / "our-program"
     program.write_text("#!/bin/sh\n")

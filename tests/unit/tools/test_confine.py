@@ -44,6 +44,7 @@ def write_refusal(fence: Fence, path: str, workspace: Path) -> str:
     return caught.value.message
 
 
+@pytest.mark.posix_only("the file tools")
 def test_a_relative_and_an_absolute_path_name_the_same_file(workspace: Path) -> None:
     (workspace / "a").mkdir()
     (workspace / "a" / "b.txt").write_text("inside")
@@ -63,6 +64,7 @@ def test_a_path_that_leaves_the_workspace_is_refused(path: str, workspace: Path,
     assert write_refusal(Fence(), path, workspace) == f"{path} is outside the workspace."
 
 
+@pytest.mark.posix_only("the file tools")
 def test_a_sibling_whose_name_begins_like_the_workspace_is_outside(workspace: Path) -> None:
     twin = workspace.with_name("workspace-2")
     twin.mkdir()
@@ -71,6 +73,7 @@ def test_a_sibling_whose_name_begins_like_the_workspace_is_outside(workspace: Pa
     assert refusal(Fence(), str(twin / "x"), workspace) == f"{twin}/x is outside the workspace."
 
 
+@pytest.mark.posix_only("the file tools")
 def test_a_link_to_a_file_outside_is_refused(workspace: Path, outside: Path) -> None:
     (workspace / "link").symlink_to(outside / "secret.txt")
 
@@ -79,6 +82,7 @@ def test_a_link_to_a_file_outside_is_refused(workspace: Path, outside: Path) -> 
     assert (outside / "secret.txt").read_text() == "outside"
 
 
+@pytest.mark.posix_only("the file tools")
 def test_a_link_to_a_directory_outside_is_refused(workspace: Path, outside: Path) -> None:
     (workspace / "door").symlink_to(outside, target_is_directory=True)
 
@@ -87,6 +91,7 @@ def test_a_link_to_a_directory_outside_is_refused(workspace: Path, outside: Path
     assert sorted(os.listdir(outside)) == ["secret.txt"]
 
 
+@pytest.mark.posix_only("the file tools")
 def test_a_chain_of_links_is_followed_to_its_end(workspace: Path, outside: Path) -> None:
     (workspace / "one").symlink_to("two")
     (workspace / "two").symlink_to("three/secret.txt")
@@ -95,6 +100,7 @@ def test_a_chain_of_links_is_followed_to_its_end(workspace: Path, outside: Path)
     assert refusal(Fence(), "one", workspace) == "one is outside the workspace."
 
 
+@pytest.mark.posix_only("the file tools")
 def test_a_dangling_link_out_of_the_workspace_creates_nothing(workspace: Path, outside: Path) -> None:
     (workspace / "dangling").symlink_to(outside / "created.txt")
 
@@ -102,6 +108,7 @@ def test_a_dangling_link_out_of_the_workspace_creates_nothing(workspace: Path, o
     assert not (outside / "created.txt").exists()
 
 
+@pytest.mark.posix_only("the file tools")
 def test_a_link_inside_the_workspace_is_followed_and_kept(workspace: Path) -> None:
     (workspace / "real.txt").write_text("old")
     (workspace / "link").symlink_to("real.txt")
@@ -112,6 +119,7 @@ def test_a_link_inside_the_workspace_is_followed_and_kept(workspace: Path) -> No
     assert (workspace / "real.txt").read_bytes() == b"new"
 
 
+@pytest.mark.posix_only("the file tools")
 def test_a_loop_of_links_ends_with_an_error(workspace: Path) -> None:
     (workspace / "loop").symlink_to("loop")
     (workspace / "deep").symlink_to("deep/deep")
@@ -120,6 +128,7 @@ def test_a_loop_of_links_ends_with_an_error(workspace: Path) -> None:
     assert "deep" in refusal(Fence(), "deep/x", workspace)
 
 
+@pytest.mark.posix_only("the file tools")
 def test_a_workspace_that_is_a_link_works_by_its_real_path(workspace: Path, tmp_path: Path) -> None:
     (workspace / "x").write_text("inside")
     alias = tmp_path / "alias"
@@ -140,6 +149,7 @@ class Swap(Fence, frozen=True):
         return place
 
 
+@pytest.mark.posix_only("the file tools")
 def test_a_directory_swapped_for_a_link_after_the_check_is_not_followed(workspace: Path, outside: Path) -> None:
     (workspace / "folder").mkdir()
     (workspace / "folder" / "secret.txt").write_text("inside")
@@ -147,6 +157,7 @@ def test_a_directory_swapped_for_a_link_after_the_check_is_not_followed(workspac
     assert "folder/secret.txt" in refusal(Swap(), "folder/secret.txt", workspace)
 
 
+@pytest.mark.posix_only("the file tools")
 def test_a_write_through_a_directory_swapped_after_the_check_reaches_nothing(workspace: Path, outside: Path) -> None:
     (workspace / "folder").mkdir()
 
@@ -162,12 +173,14 @@ class SwapFile(Fence, frozen=True):
         return place
 
 
+@pytest.mark.posix_only("the file tools")
 def test_a_file_swapped_for_a_link_after_the_check_is_not_followed(workspace: Path, outside: Path) -> None:
     (workspace / "file").write_text("inside")
 
     assert refusal(SwapFile(), "file", workspace) == "file changed while it was opened."
 
 
+@pytest.mark.posix_only("the file tools")
 def test_a_write_to_a_file_swapped_for_a_link_leaves_the_target_alone(workspace: Path, outside: Path) -> None:
     (workspace / "file").write_text("inside")
 
@@ -197,12 +210,14 @@ def test_the_state_directory_is_refused_inside_the_workspace(path: str, workspac
     assert not (state / "py" / "new").exists()
 
 
+@pytest.mark.posix_only("the file tools")
 def test_a_link_to_the_state_directory_is_refused(workspace: Path, state: Path) -> None:
     (workspace / "innocent").symlink_to(state)
 
     assert refusal(Fence(refused=(state,)), "innocent/openclaw.json", workspace) == f"innocent/openclaw.json {OWN}"
 
 
+@pytest.mark.posix_only("the file tools")
 def test_the_state_directory_under_another_name_is_known_by_its_identity(workspace: Path, state: Path) -> None:
     """As on a file system that ignores case or normalises Unicode: the same directory answers to a name never configured."""
     alias = workspace / ".alias"
@@ -221,6 +236,7 @@ def test_the_state_directory_under_another_name_is_known_by_its_identity(workspa
     assert write_refusal(ByIdentityOnly(refused=fence.refused), ".OpenClaw/x", workspace) == f".OpenClaw {OWN}"
 
 
+@pytest.mark.posix_only("the file tools")
 def test_a_hard_link_to_the_config_file_is_refused(workspace: Path, tmp_path: Path) -> None:
     config = tmp_path / "openclaw.json"
     config.write_text("{}")
@@ -239,6 +255,7 @@ def test_a_refused_file_that_does_not_exist_yet_cannot_be_made(workspace: Path) 
     )
 
 
+@pytest.mark.posix_only("the file tools")
 def test_a_refused_place_that_does_not_exist_is_in_nobodys_way(workspace: Path, tmp_path: Path) -> None:
     fence = Fence(refused=(tmp_path / "no-state-yet", workspace / "no-config-yet"))
 
@@ -247,6 +264,7 @@ def test_a_refused_place_that_does_not_exist_is_in_nobodys_way(workspace: Path, 
     assert read(fence, "note.txt", workspace) == b"mine"
 
 
+@pytest.mark.posix_only("the file tools")
 def test_a_workspace_inside_the_state_directory_is_usable(state: Path) -> None:
     ours = state / "py" / "workspace"
     ours.mkdir()
@@ -262,6 +280,7 @@ def test_a_workspace_that_is_the_state_directory_is_refused_whole(state: Path) -
     assert refusal(Fence(refused=(state,)), "openclaw.json", state) == f"openclaw.json {OWN}"
 
 
+@pytest.mark.posix_only("the file tools")
 def test_kept_results_are_readable_marked_and_read_only(workspace: Path, state: Path) -> None:
     results = state / "py" / "media" / "results"
     fence = Fence(kept=(results,), refused=(state,))
@@ -273,6 +292,7 @@ def test_kept_results_are_readable_marked_and_read_only(workspace: Path, state: 
     )
 
 
+@pytest.mark.posix_only("the file tools")
 def test_skills_are_readable_plain_and_read_only(workspace: Path, state: Path) -> None:
     (state / "skills").mkdir()
     (state / "skills" / "SKILL.md").write_text("how to")
@@ -285,6 +305,7 @@ def test_skills_are_readable_plain_and_read_only(workspace: Path, state: Path) -
     )
 
 
+@pytest.mark.posix_only("the file tools")
 def test_an_extra_root_may_be_read_and_written_by_its_absolute_path(workspace: Path, outside: Path) -> None:
     fence = Fence(roots=(outside,))
 
@@ -293,6 +314,7 @@ def test_an_extra_root_may_be_read_and_written_by_its_absolute_path(workspace: P
     assert read(fence, "../outside/secret.txt", workspace) == b"changed"
 
 
+@pytest.mark.posix_only("the file tools")
 def test_pipes_devices_and_sockets_never_block(workspace: Path) -> None:
     os.mkfifo(workspace / "pipe")
     listener = socket.socket(socket.AF_UNIX)
@@ -310,6 +332,7 @@ def test_pipes_devices_and_sockets_never_block(workspace: Path) -> None:
     assert write_refusal(Fence(), "pipe", workspace) == "pipe is not a regular file."
 
 
+@pytest.mark.posix_only("the file tools")
 @pytest.mark.parametrize(
     ("path", "message"),
     [
@@ -328,11 +351,13 @@ def test_an_unusable_path_gets_one_sentence(path: str, message: str, workspace: 
     assert refusal(Fence(), path, workspace).replace(". is", "workspace is") == message
 
 
+@pytest.mark.posix_only("the file tools")
 def test_a_name_that_is_too_long_gets_one_sentence(workspace: Path) -> None:
     name = "n" * 300
     assert refusal(Fence(), name, workspace) == f"{name} is too long for a file name."
 
 
+@pytest.mark.posix_only("the file tools")
 def test_unicode_twins_are_different_files_where_the_file_system_says_so(workspace: Path) -> None:
     composed, decomposed = unicodedata.normalize("NFC", "é"), unicodedata.normalize("NFD", "é")
     (workspace / composed).write_text("composed")
@@ -343,6 +368,7 @@ def test_unicode_twins_are_different_files_where_the_file_system_says_so(workspa
         assert refusal(Fence(), decomposed, workspace) == f"{decomposed} does not exist."
 
 
+@pytest.mark.posix_only("the file tools")
 def test_a_write_makes_parents_and_leaves_no_temporary_file(workspace: Path) -> None:
     Fence().replace("a/b/c.txt", workspace, b"deep")
 
@@ -350,6 +376,7 @@ def test_a_write_makes_parents_and_leaves_no_temporary_file(workspace: Path) -> 
     assert os.listdir(workspace / "a" / "b") == ["c.txt"]
 
 
+@pytest.mark.posix_only("the file tools")
 def test_a_write_keeps_the_mode_of_the_file_it_replaces(workspace: Path) -> None:
     script = workspace / "run.sh"
     script.write_text("old")
@@ -360,12 +387,14 @@ def test_a_write_keeps_the_mode_of_the_file_it_replaces(workspace: Path) -> None
     assert (script.read_text(), stat.S_IMODE(script.stat().st_mode)) == ("new", 0o750)
 
 
+@pytest.mark.posix_only("the file tools")
 def test_a_directory_is_never_replaced_by_a_file(workspace: Path) -> None:
     (workspace / "folder").mkdir()
 
     assert write_refusal(Fence(), "folder", workspace) == "folder is a directory."
 
 
+@pytest.mark.posix_only("the file tools")
 def test_a_failed_write_leaves_the_old_file_and_no_litter(workspace: Path) -> None:
     (workspace / "kept.txt").write_text("old")
 

@@ -30,12 +30,14 @@ def read(workspace: Path, path: str, **window: int) -> str:
     return block.text
 
 
+@pytest.mark.posix_only("the file tools")
 def test_a_small_file_is_read_whole(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("one\ntwo\nthree")
 
     assert files.read(Fence(), tmp_path, "a.txt") == Reading((Text("one\ntwo\nthree"),), kept=False)
 
 
+@pytest.mark.posix_only("the file tools")
 def test_a_window_says_where_to_go_on(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("one\ntwo\nthree\nfour\n")
 
@@ -44,6 +46,7 @@ def test_a_window_says_where_to_go_on(tmp_path: Path) -> None:
     assert read(tmp_path, "a.txt", offset=4, limit=1) == "four\n"
 
 
+@pytest.mark.posix_only("the file tools")
 def test_an_offset_past_the_end_says_how_many_lines_there_are(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("one\ntwo\n")
 
@@ -51,12 +54,14 @@ def test_an_offset_past_the_end_says_how_many_lines_there_are(tmp_path: Path) ->
         read(tmp_path, "a.txt", offset=3)
 
 
+@pytest.mark.posix_only("the file tools")
 def test_an_empty_file_says_so(tmp_path: Path) -> None:
     (tmp_path / "empty").touch()
 
     assert read(tmp_path, "empty") == "[empty is empty.]"
 
 
+@pytest.mark.posix_only("the file tools")
 def test_a_long_file_is_cut_by_lines_and_a_wide_one_by_characters(tmp_path: Path) -> None:
     (tmp_path / "long").write_text("x\n" * (READ_LINES + 1))
     (tmp_path / "wide").write_text(("y" * 999 + "\n") * 200)
@@ -68,6 +73,7 @@ def test_a_long_file_is_cut_by_lines_and_a_wide_one_by_characters(tmp_path: Path
     assert read(tmp_path, "wide").endswith(f"[Lines 1 to {rows}; there are more. Continue with offset {rows + 1}.]")
 
 
+@pytest.mark.posix_only("the file tools")
 def test_one_endless_line_can_be_read_piece_by_piece(tmp_path: Path) -> None:
     text = "".join(f"{number}é" for number in range(50_000))
     (tmp_path / "line.json").write_text(text, encoding="utf-8")
@@ -85,6 +91,7 @@ def test_one_endless_line_can_be_read_piece_by_piece(tmp_path: Path) -> None:
     assert len(text) > 10 * LINE_CHARS
 
 
+@pytest.mark.posix_only("the file tools")
 def test_an_image_comes_as_an_image(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(PNG)
 
@@ -94,6 +101,7 @@ def test_an_image_comes_as_an_image(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.posix_only("the file tools")
 def test_other_binary_files_are_described(tmp_path: Path) -> None:
     (tmp_path / "a.bin").write_bytes(b"\x01\x02\0\x03")
 
@@ -103,6 +111,7 @@ def test_other_binary_files_are_described(tmp_path: Path) -> None:
     assert read(tmp_path, "a.pdf") == "a.pdf is binary (application/pdf, 23 bytes)."
 
 
+@pytest.mark.posix_only("the file tools")
 def test_an_image_too_large_for_a_model_is_described(tmp_path: Path) -> None:
     with open(tmp_path / "a.png", "wb") as file:
         file.write(PNG)
@@ -111,6 +120,7 @@ def test_an_image_too_large_for_a_model_is_described(tmp_path: Path) -> None:
     assert read(tmp_path, "a.png") == f"a.png is binary (image/png, {IMAGE_BYTES + 1:,} bytes)."
 
 
+@pytest.mark.posix_only("the file tools")
 def test_a_file_too_large_to_count_lines_in_is_refused(tmp_path: Path) -> None:
     with open(tmp_path / "a.log", "wb") as file:
         file.write(b"x" * HEAD_BYTES)
@@ -120,6 +130,7 @@ def test_a_file_too_large_to_count_lines_in_is_refused(tmp_path: Path) -> None:
         read(tmp_path, "a.log")
 
 
+@pytest.mark.posix_only("the file tools")
 def test_a_file_too_large_to_edit_is_refused(tmp_path: Path) -> None:
     with open(tmp_path / "a.log", "wb") as file:
         file.truncate(EDIT_BYTES + 1)
@@ -128,6 +139,7 @@ def test_a_file_too_large_to_edit_is_refused(tmp_path: Path) -> None:
         files.edit(Fence(), tmp_path, "a.log", "a", "b")
 
 
+@pytest.mark.posix_only("the file tools")
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 def test_text_with_a_byte_order_mark_is_text(tmp_path: Path, encoding: str) -> None:
     (tmp_path / "a.txt").write_bytes("größe\n".encode(encoding))
@@ -135,12 +147,14 @@ def test_text_with_a_byte_order_mark_is_text(tmp_path: Path, encoding: str) -> N
     assert read(tmp_path, "a.txt") == "größe\n"
 
 
+@pytest.mark.posix_only("the file tools")
 def test_bytes_that_are_not_utf8_are_shown_as_replacements(tmp_path: Path) -> None:
     (tmp_path / "latin.txt").write_bytes("café\n".encode("latin-1"))
 
     assert read(tmp_path, "latin.txt") == "caf\ufffd\n"
 
 
+@pytest.mark.posix_only("the file tools")
 def test_a_kept_result_is_marked(tmp_path: Path) -> None:
     results = tmp_path / "results"
     results.mkdir()
@@ -151,6 +165,7 @@ def test_a_kept_result_is_marked(tmp_path: Path) -> None:
     assert reading == Reading((Text("from a server"),), kept=True)
 
 
+@pytest.mark.posix_only("the file tools")
 def test_writing_makes_the_file_and_says_how_much(tmp_path: Path) -> None:
     assert files.write(Fence(), tmp_path, "new/a.txt", "größe").said == "Wrote 7 bytes to new/a.txt."
     assert (tmp_path / "new" / "a.txt").read_text(encoding="utf-8") == "größe"
@@ -162,6 +177,7 @@ def test_half_a_character_cannot_be_written(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.posix_only("the file tools")
 def test_an_edit_replaces_the_one_place_it_names(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("x = 1\ny = 2\n")
 
@@ -169,6 +185,7 @@ def test_an_edit_replaces_the_one_place_it_names(tmp_path: Path) -> None:
     assert (tmp_path / "a.py").read_text() == "x = 1\ny = 3\n"
 
 
+@pytest.mark.posix_only("the file tools")
 def test_an_edit_that_could_mean_several_places_changes_none(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("x = 1\nx = 1\n" * 4)
 
@@ -182,6 +199,7 @@ def test_an_edit_that_could_mean_several_places_changes_none(tmp_path: Path) -> 
     assert (tmp_path / "a.py").read_text() == "x = 1\nx = 1\n" * 4
 
 
+@pytest.mark.posix_only("the file tools")
 def test_replace_all_replaces_all(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("a a a")
 
@@ -189,6 +207,7 @@ def test_replace_all_replaces_all(tmp_path: Path) -> None:
     assert (tmp_path / "a.py").read_text() == "b b b"
 
 
+@pytest.mark.posix_only("the file tools")
 def test_an_edit_that_misses_by_white_space_says_where(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("def f():\n    x = 1\n    y = 2\n")
 
@@ -200,6 +219,7 @@ def test_an_edit_that_misses_by_white_space_says_where(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.posix_only("the file tools")
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -218,6 +238,7 @@ def test_an_edit_that_cannot_be_made_says_why(tmp_path: Path, old: str, new: str
     assert (tmp_path / "a.py").read_text() == "x = 1\n"
 
 
+@pytest.mark.posix_only("the file tools")
 def test_an_edit_keeps_line_endings_and_the_byte_order_mark(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"\xef\xbb\xbfone\r\ntwo\r\nthree\r\n")
 
@@ -226,6 +247,7 @@ def test_an_edit_keeps_line_endings_and_the_byte_order_mark(tmp_path: Path) -> N
     assert (tmp_path / "a.txt").read_bytes() == b"\xef\xbb\xbf1\r\n2\r\nthree\r\n"
 
 
+@pytest.mark.posix_only("the file tools")
 def test_a_file_that_is_not_text_cannot_be_edited(tmp_path: Path) -> None:
     (tmp_path / "a.bin").write_bytes(b"\xff\xfe\x00")
 
@@ -233,6 +255,7 @@ def test_a_file_that_is_not_text_cannot_be_edited(tmp_path: Path) -> None:
         files.edit(Fence(), tmp_path, "a.bin", "a", "b")
 
 
+@pytest.mark.posix_only("the file tools")
 def test_a_listing_is_sorted_and_tells_kinds_apart(tmp_path: Path) -> None:
     (tmp_path / "b.txt").write_text("12345")
     (tmp_path / "a").mkdir()
@@ -245,6 +268,7 @@ def test_a_listing_is_sorted_and_tells_kinds_apart(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.posix_only("the file tools")
 def test_a_huge_listing_is_cut(tmp_path: Path) -> None:
     for number in range(LS_ENTRIES + 2):
         (tmp_path / f"{number:05}").touch()
@@ -254,12 +278,14 @@ def test_a_huge_listing_is_cut(tmp_path: Path) -> None:
     assert (len(lines), lines[-1]) == (LS_ENTRIES + 1, "[2 more entries are not shown.]")
 
 
+@pytest.mark.posix_only("the file tools")
 def test_an_empty_directory_says_so(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
 
     assert files.ls(Fence(), tmp_path, "empty") == "[empty is empty.]"
 
 
+@pytest.mark.posix_only("the file tools")
 def test_a_file_is_not_a_directory_and_the_other_way_round(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 

@@ -38,6 +38,7 @@ def tree(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.posix_only("the file tools")
 async def test_matches_come_in_the_order_of_names_with_their_lines(tree: Path) -> None:
     assert await lines(tree, pattern="[Hh]ello") == [
         "a.py:2: print('Hello')",
@@ -46,11 +47,13 @@ async def test_matches_come_in_the_order_of_names_with_their_lines(tree: Path) -
     ]
 
 
+@pytest.mark.posix_only("the file tools")
 async def test_case_can_be_ignored(tree: Path) -> None:
     assert len(await lines(tree, pattern="HELLO", ignore_case=True)) == 3
     assert await lines(tree, pattern="HELLO") == ["No matches in 4 files."]
 
 
+@pytest.mark.posix_only("the file tools")
 @pytest.mark.parametrize(
     ("glob", "found"),
     [
@@ -69,12 +72,14 @@ async def test_a_glob_narrows_the_search(tree: Path, glob: str, found: list[str]
     assert [line.partition(":")[0] for line in shown if ":" in line] == found
 
 
+@pytest.mark.posix_only("the file tools")
 async def test_a_path_may_be_a_folder_or_a_file_also_one_that_is_usually_skipped(tree: Path) -> None:
     assert await lines(tree, pattern="hello", path="src/deep") == ["src/deep/c.ts:1: say('hello')"]
     assert await lines(tree, pattern="hello", path="src/b.py") == ["src/b.py:1: # hello there"]
     assert await lines(tree, pattern="hello", path=".git") == [".git/config:1: hello from git"]
 
 
+@pytest.mark.posix_only("the file tools")
 async def test_a_pattern_that_never_ends_costs_a_process_and_not_this_one(tree: Path) -> None:
     (tree / "trap.txt").write_text("a" * 40 + "b\n")
 
@@ -84,18 +89,21 @@ async def test_a_pattern_that_never_ends_costs_a_process_and_not_this_one(tree: 
     assert caught.value.message == "The search did not finish within 0.5 seconds: the pattern takes too long."
 
 
+@pytest.mark.posix_only("the file tools")
 @pytest.mark.parametrize("pattern", ["(", "[", "*", "(?P<a>x)(?P<a>y)"])
 async def test_what_is_no_pattern_is_explained(tree: Path, pattern: str) -> None:
     with pytest.raises(PathError, match=r"^The pattern is not a regular expression: "):
         await lines(tree, pattern=pattern)
 
 
+@pytest.mark.posix_only("the file tools")
 async def test_a_path_outside_is_refused(tree: Path) -> None:
     for path in ("..", "/etc", "/etc/passwd"):
         with pytest.raises(PathError, match="outside the workspace"):
             await lines(tree, pattern="root", path=path)
 
 
+@pytest.mark.posix_only("the file tools")
 async def test_links_are_not_followed_and_pipes_do_not_block(
     tree: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -108,6 +116,7 @@ async def test_links_are_not_followed_and_pipes_do_not_block(
     assert await lines(tree, pattern="secret") == ["No matches in 4 files."]
 
 
+@pytest.mark.posix_only("the file tools")
 async def test_the_state_directory_is_left_out(tree: Path) -> None:
     state = tree / ".openclaw"
     state.mkdir()
@@ -118,6 +127,7 @@ async def test_the_state_directory_is_left_out(tree: Path) -> None:
     assert await lines(tree, Fence(refused=(state, config)), pattern="token") == ["No matches in 4 files."]
 
 
+@pytest.mark.posix_only("the file tools")
 async def test_kept_results_are_searched_and_framed(tmp_path: Path) -> None:
     results = tmp_path / "results"
     results.mkdir()
@@ -133,6 +143,7 @@ async def test_kept_results_are_searched_and_framed(tmp_path: Path) -> None:
     assert f"{results}/r.json:1: needle" in block.text
 
 
+@pytest.mark.posix_only("the file tools")
 async def test_too_many_matches_are_cut(tree: Path) -> None:
     (tree / "many.txt").write_text("needle\n" * (MATCHES + 50))
 
@@ -141,6 +152,7 @@ async def test_too_many_matches_are_cut(tree: Path) -> None:
     assert (len(shown), shown[-1]) == (MATCHES + 1, f"[Stopped after {MATCHES} matches. Narrow the search.]")
 
 
+@pytest.mark.posix_only("the file tools")
 async def test_a_long_line_is_shown_around_its_match(tree: Path) -> None:
     (tree / "long.txt").write_text("x" * 5_000 + "needle" + "y" * 5_000)
 
@@ -149,6 +161,7 @@ async def test_a_long_line_is_shown_around_its_match(tree: Path) -> None:
     assert line == f"long.txt:1: …{'x' * 100}needle{'y' * (SHOWN - 106)}…"
 
 
+@pytest.mark.posix_only("the file tools")
 async def test_a_huge_file_is_left_out_and_mentioned(tree: Path) -> None:
     (tree / "huge.log").touch()
     os.truncate(tree / "huge.log", FILE_BYTES + 1)
@@ -159,6 +172,7 @@ async def test_a_huge_file_is_left_out_and_mentioned(tree: Path) -> None:
     ]
 
 
+@pytest.mark.posix_only("the file tools")
 async def test_names_and_lines_cannot_forge_output(tree: Path) -> None:
     (tree / "evil\nname").write_text("needle \x1b[31mred\n")
     (tree / os.fsdecode(b"caf\xe9")).write_text("needle\n")
@@ -166,6 +180,7 @@ async def test_names_and_lines_cannot_forge_output(tree: Path) -> None:
     assert await lines(tree, pattern="needle") == ["caf\\udce9:1: needle", "evil\\nname:1: needle red"]
 
 
+@pytest.mark.posix_only("the file tools")
 async def test_nothing_in_the_workspace_changes_what_the_search_imports(
     tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -178,6 +193,7 @@ async def test_nothing_in_the_workspace_changes_what_the_search_imports(
     ]
 
 
+@pytest.mark.posix_only("the file tools")
 async def test_folders_without_end_do_not_stop_the_search(tree: Path) -> None:
     here = tree / "deep"
     for _ in range(300):
@@ -188,6 +204,7 @@ async def test_folders_without_end_do_not_stop_the_search(tree: Path) -> None:
     assert await lines(tree, pattern="needle") == ["zz.txt:1: needle"]
 
 
+@pytest.mark.posix_only("the file tools")
 def test_the_search_stops_at_its_own_limits(tree: Path) -> None:
     asked = {
         "root": str(tree),

@@ -61,6 +61,7 @@ def test_every_native_tool_stands_in_a_group_and_what_runs_programs_is_off_until
     assert admitted() == admitted(PolicyLayer("tools", allow=("group:fs", "group:web", "group:code")))
 
 
+@pytest.mark.posix_only("the file tools")
 async def test_there_are_eight_and_only_looking_is_read_only(tools: NativeTools) -> None:
     assert [(tool.name, tool.read_only, tool.kind) for tool in tools.tools("main")] == [
         ("read", True, "native"),
@@ -84,6 +85,7 @@ def test_every_schema_is_closed_and_describes_every_field(tools: NativeTools) ->
         assert set(schema["required"]) <= set(schema["properties"])
 
 
+@pytest.mark.posix_only("the file tools")
 async def test_a_file_is_written_edited_read_listed_and_searched(tools: NativeTools, tmp_path: Path) -> None:
     place = tmp_path / "src" / "a.py"
     assert await call(tools, tmp_path, "write", path="src/a.py", content="x = 1\n") == changed(
@@ -101,6 +103,7 @@ async def test_a_file_is_written_edited_read_listed_and_searched(tools: NativeTo
     assert (ran.content, ran.is_error) == ((Text("x = 2"),), False)
 
 
+@pytest.mark.posix_only("the file tools")
 @pytest.mark.parametrize(
     ("name", "arguments", "message"),
     [
@@ -129,6 +132,7 @@ async def test_what_goes_wrong_is_a_result_with_one_clear_sentence(
     assert result == ToolResult.error(message.format(workspace=tmp_path))
 
 
+@pytest.mark.posix_only("the file tools")
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [
@@ -155,6 +159,7 @@ async def test_arguments_that_do_not_fit_never_reach_the_tool(
     assert block.text.startswith(f"{name} was not called: ")
 
 
+@pytest.mark.posix_only("the file tools")
 async def test_edits_of_one_file_made_together_all_count_in_their_order(tools: NativeTools, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("0")
 
@@ -165,6 +170,7 @@ async def test_edits_of_one_file_made_together_all_count_in_their_order(tools: N
     assert (tmp_path / "a.txt").read_text() == "20"
 
 
+@pytest.mark.posix_only("the file tools")
 async def test_a_cancelled_write_is_over_before_the_next_one_begins(tools: NativeTools, tmp_path: Path) -> None:
     first = asyncio.create_task(call(tools, tmp_path, "write", path="a.txt", content="first" * 100_000))
     await asyncio.sleep(0)
@@ -177,6 +183,7 @@ async def test_a_cancelled_write_is_over_before_the_next_one_begins(tools: Nativ
     assert (tmp_path / "a.txt").read_text() == "second"
 
 
+@pytest.mark.posix_only("the file tools")
 async def test_a_kept_result_is_framed_when_read(tmp_path: Path) -> None:
     results = tmp_path / "state" / "results"
     results.mkdir(parents=True)
@@ -202,6 +209,7 @@ async def test_web_addresses_follow_the_rules_given(tools: NativeTools, tmp_path
     assert (allowed.is_error, "may not be dialled" in str(allowed.content)) == (True, False)
 
 
+@pytest.mark.posix_only("the file tools")
 async def test_files_in_a_workspace_do_nothing_by_being_there(tools: NativeTools, tmp_path: Path) -> None:
     """A hostile checkout: none of these is run, imported or obeyed by any tool."""
     trap = "import pathlib; pathlib.Path('sprung').touch()"

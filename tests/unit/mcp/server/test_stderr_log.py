@@ -37,6 +37,7 @@ def test_a_forgotten_server_keeps_what_is_in_files_and_nothing_in_memory(book: S
     assert (said(book, SPEC), said(book, OTHER)) == (kept, ["another"])
 
 
+@pytest.mark.posix_only("modes of files")
 def test_a_full_file_is_put_aside_whole_and_still_read_from(tmp_path: Path) -> None:
     book = StderrLog(tmp_path)
     filler = "x" * 10_000

@@ -41,6 +41,7 @@ async def run(sandbox: Sandbox, code: str, *, call: Callable[..., Awaitable[byte
     return await sandbox.run(code, ["shop__price"], Limits(**limits), call=call, describe=describe)
 
 
+@pytest.mark.posix_only("code mode")
 async def test_code_calls_tools_by_name_and_as_functions_and_gives_back_what_it_printed_and_its_last_value() -> None:
     async with opened() as sandbox:
         by_name = await run(sandbox, 'print("a")\nawait call("x-y", {"n": 1}, m=2)')
@@ -55,6 +56,7 @@ async def test_code_calls_tools_by_name_and_as_functions_and_gives_back_what_it_
     ]
 
 
+@pytest.mark.posix_only("code mode")
 async def test_a_run_finds_nothing_of_the_one_before() -> None:
     async with opened() as sandbox:
         await run(sandbox, "x = 'kept'")
@@ -62,6 +64,7 @@ async def test_a_run_finds_nothing_of_the_one_before() -> None:
     assert (ended.why, "NameError" in ended.head) == ("error", True)
 
 
+@pytest.mark.posix_only("code mode")
 async def test_a_call_that_fails_is_an_exception_that_code_can_catch() -> None:
     async def failing(name: str, arguments: dict[str, Any]) -> bytes:
         raise CallFailed("The shop is closed.")
@@ -75,6 +78,7 @@ async def test_a_call_that_fails_is_an_exception_that_code_can_catch() -> None:
     assert (thrown.why, thrown.head.splitlines()[-1]) == ("error", "RuntimeError: The shop is closed.")
 
 
+@pytest.mark.posix_only("code mode")
 async def test_calls_are_counted_and_run_side_by_side_up_to_a_bound() -> None:
     running = most = 0
     three = asyncio.Barrier(3)
@@ -96,6 +100,7 @@ async def test_calls_are_counted_and_run_side_by_side_up_to_a_bound() -> None:
     assert "One run may make 5 calls." in beyond.head
 
 
+@pytest.mark.posix_only("code mode")
 async def test_time_in_calls_is_not_the_codes_own() -> None:
     async def slow(name: str, arguments: dict[str, Any]) -> bytes:
         # As long as code may take, and more.
@@ -106,6 +111,7 @@ async def test_time_in_calls_is_not_the_codes_own() -> None:
         assert await run(sandbox, "await call('x')", call=slow, seconds=0.2) == Ended("time")
 
 
+@pytest.mark.posix_only("code mode")
 async def test_too_long_an_answer_stays_outside_and_too_long_an_output_loses_its_middle() -> None:
     async def large(name: str, arguments: dict[str, Any]) -> bytes:
         return b'"' + b"a" * ANSWER_BYTES + b'"'
@@ -117,6 +123,7 @@ async def test_too_long_an_answer_stays_outside_and_too_long_an_output_loses_its
     assert cut == Ended("a" * 500, "b" * 496 + "\nend", 1_204 - 1_000)
 
 
+@pytest.mark.posix_only("code mode")
 async def test_a_worker_that_dies_is_a_sentence_and_nothing_is_left_of_it() -> None:
     async with opened() as sandbox:
         left: list[int] = []
@@ -134,6 +141,7 @@ async def test_a_worker_that_dies_is_a_sentence_and_nothing_is_left_of_it() -> N
     assert all(map(has_ended, left))
 
 
+@pytest.mark.posix_only("code mode")
 async def test_calls_that_code_does_not_wait_for_end_with_it() -> None:
     began: list[str] = []
     ended: list[str] = []
@@ -153,6 +161,7 @@ async def test_calls_that_code_does_not_wait_for_end_with_it() -> None:
     assert (began, ended) == (["x"], ["x"])
 
 
+@pytest.mark.posix_only("code mode")
 @pytest.mark.parametrize("kind", sorted(QUICK))
 async def test_hostile_code_reaches_nothing(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with Trespass(tmp_path, monkeypatch) as ground, opened() as sandbox:
