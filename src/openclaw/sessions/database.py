@@ -190,7 +190,7 @@ class Database:
         with self._writing() as connection:
             return (
                 connection.execute(
-                    "DELETE FROM sessions WHERE key = ?1 AND (?2 IS NULL OR updated_ms <= ?2)", (key, since)
+                    "DELETE FROM sessions WHERE key = ? AND (? IS NULL OR updated_ms <= ?)", (key, since, since)
                 ).rowcount
                 > 0
             )

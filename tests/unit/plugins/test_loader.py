@@ -117,7 +117,7 @@ async def test_the_example_is_found_by_its_path_and_counts_words(tmp_path: Path)
 
 
 async def test_the_config_in_the_examples_readme_switches_it_on(tmp_path: Path) -> None:
-    block = (EXAMPLE / "README.md").read_text().partition("```json5\n")[2].partition("```")[0]
+    block = (EXAMPLE / "README.md").read_text(encoding="utf-8").partition("```json5\n")[2].partition("```")[0]
     section = json5.loads(block)
     entries = {name: PluginSettings(**entry) for name, entry in section["entries"].items()}
     # The folder it names is the reader's.
