@@ -194,7 +194,7 @@ def try_extras(place: Place, wheel: Path, uv: Path) -> None:
         made = place.folder / f"extra {extra}"
         python = made / "bin" / "python"
         run([uv, "venv", "--python", sys.executable, made], place.env, place.folder, INSTALL_SECONDS)
-        install = [uv, "pip", "install", "--python", python]
+        install: list[str | Path] = [uv, "pip", "install", "--python", python]
         run([*install, "--no-deps", wheel], place.env, place.folder, INSTALL_SECONDS)
         run([*install, *CORE], place.env, place.folder, INSTALL_SECONDS)
         lacking = subprocess.run(

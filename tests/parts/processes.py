@@ -85,7 +85,7 @@ def has_ended(pid: int) -> bool:
             return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
         except FileNotFoundError:
             return True
-    if sys.platform == "win32":
+    elif sys.platform == "win32":
         try:
             handle = handle_of(pid)
         except OSError:
@@ -93,8 +93,9 @@ def has_ended(pid: int) -> bool:
         ended = not is_alive(handle)
         _close(handle)
         return ended
-    told = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False).stdout
-    return not told or told.startswith("Z")
+    else:
+        told = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False).stdout
+        return not told or told.startswith("Z")
 
 
 def open_descriptors() -> set[str]:
