@@ -123,6 +123,8 @@ class App:
         # Calls without a model are told apart by these: the first from those of other processes.
         self._mark = secrets.token_hex(4)
         self._numbers = itertools.count(1)
+        # Turns under way.
+        self.turns = 0
         self._exit = AsyncExitStack()
 
     async def __aenter__(self) -> "App":
@@ -200,9 +202,13 @@ class App:
         key = full_key(spec.id, asked.session or new_key(), asked.namespace)
         said = _Said(message, attachments, blocks, sources, timeout, waited, began, label)
         telemetry = self.engine.telemetry
-        if telemetry is None:
-            return await self._answer(spec, key, asked, said)
-        return await telemetry.turn(spec.id, key, asked.surface, message, self._answer(spec, key, asked, said))
+        self.turns += 1
+        try:
+            if telemetry is None:
+                return await self._answer(spec, key, asked, said)
+            return await telemetry.turn(spec.id, key, asked.surface, message, self._answer(spec, key, asked, said))
+        finally:
+            self.turns -= 1
 
     async def _answer(self, spec: AgentSpec, key: str, asked: Conversation, said: "_Said") -> Reply:
         # Held before the model is looked for: it is the same catalog, and stays open to the end of the turn.

@@ -1,10 +1,11 @@
-"""Asks a running gateway, over its control socket, for something of its own: how it is, to stop, a ticket for its page.
+"""Asks a running gateway, over its control socket, for something of its own: how it is, to stop or drain, a ticket for its page.
 
 Commands go another way: remote.py, mcp_server/forward.py.
 """
 
 import asyncio
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +15,19 @@ from openclaw.control import wire
 from openclaw.control.remote import address
 
 
-async def ask(place: Path, kind: bytes) -> dict[str, Any] | None:
-    """The answer to anything but RUN; None when no gateway of ours answers at that address."""
+async def ask(place: Path, kind: bytes, *words: str) -> dict[str, Any] | None:
+    """The answer to anything but RUN; None when no gateway of ours answers at that address. `words` are for DRAIN."""
     try:
         async with asyncio.timeout(wire.ANSWER_TIMEOUT):
-            return await _ask(place, kind)
+            return await _ask(place, kind, words)
     except (OSError, EOFError, ValueError, TimeoutError):
         return None
 
 
-async def _ask(place: Path, kind: bytes) -> dict[str, Any]:
+async def _ask(place: Path, kind: bytes, words: Sequence[str]) -> dict[str, Any]:
     reader, writer, token = await connect(place)
     try:
-        writer.write(wire.frame(kind, wire.request(token)))
+        writer.write(wire.frame(kind, wire.request(token, words=[word.encode() for word in words])))
         _, payload = await read_frame(reader)
         return msgspec.json.decode(payload, type=dict[str, Any])
     finally:

@@ -1,13 +1,14 @@
 """The wire of the control socket: frames, and the request that opens a conversation.
 
 A frame is one byte that says what it is, four bytes of length, and that many bytes. Both ends use this module, and one of them is the
-command-line stub, so it imports nothing at all. A conversation is opened by RUN, or by STATUS, STOP, TICKET or REVOKE. A request to run is
-a list of fields without NUL bytes, which no argument of a program can hold: PROTOCOL first, so that every version can tell every other
-apart.
+command-line stub, so it imports nothing at all. A conversation is opened by RUN, or by STATUS, STOP, DRAIN, TICKET or REVOKE. A request
+to run is a list of fields without NUL bytes, which no argument of a program can hold: PROTOCOL first, so that every version can tell every
+other apart.
 
     RUN → LOCAL                                          the caller has to do it itself; the payload says why, if a person should know
     RUN → TAKEN, GO → (OUT | ERR | QUESTION | WITHDRAWN | BROWSE | READ)* EXIT     CANCEL and WIDTH any time
     STATUS → DATA        STOP → DATA
+    DRAIN → DATA                                         finish what runs, then stop: its words are two numbers of seconds, limit and grace
     TICKET → DATA        REVOKE → DATA                   for the gateway's page: a ticket to open it with, or the end of all that are open
 
 A QUESTION is something for a person: JSON with an id of its own (`questions.py`), answered by an ANSWER that carries the same id. Several
@@ -29,7 +30,7 @@ Nothing is begun before GO: a caller that was tired of waiting and does the work
 PROTOCOL = b"openclaw-4"
 
 # From the caller, first.
-RUN, STATUS, STOP, TICKET, REVOKE = b"R", b"S", b"T", b"P", b"V"
+RUN, STATUS, STOP, DRAIN, TICKET, REVOKE = b"R", b"S", b"T", b"D", b"P", b"V"
 # From the caller, later.
 GO, CANCEL, ANSWER, BROWSED, INPUT, WIDTH = b"g", b"c", b"a", b"w", b"i", b"z"
 # From the gateway.
@@ -95,7 +96,7 @@ def request(
     words: list[bytes] | None = None,
 ) -> bytes:
     """What RUN carries, for `gateway/request.py` to read: `kinds` are the questions that can be shown here, between blanks. Of what the
-    others carry, the gateway looks at the token alone."""
+    others carry, the gateway looks at the token alone, and of DRAIN at the words."""
     return pack([PROTOCOL, token, version, state_dir, config_file, cwd, width, marks, kinds, *(words or ())])
 
 

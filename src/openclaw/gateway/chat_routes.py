@@ -88,13 +88,21 @@ class ChatRoutes:
 
     def routes(self) -> list[Route]:
         return [
-            Route("POST", "/v1/chat/completions", self.complete, "Say something to an agent", body=Completion),
+            Route(
+                "POST",
+                "/v1/chat/completions",
+                self.complete,
+                "Say something to an agent",
+                body=Completion,
+                begins=True,
+            ),
             Route(
                 "POST",
                 "/v1/responses",
                 self.respond,
                 "The same over OpenAI's newer wire",
                 body=Response,
+                begins=True,
             ),
             Route(
                 "GET",

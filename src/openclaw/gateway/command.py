@@ -22,7 +22,7 @@ from openclaw.control import wire
 from openclaw.control.event_loop import on_signal
 from openclaw.control.instance import AlreadyRunningError, holder, lock_file, socket_of
 from openclaw.control.socket_client import ask
-from openclaw.errors import OpenClawError
+from openclaw.errors import OpenClawError, UsageError
 from openclaw.files import make_directory
 from openclaw.gateway.service import LABEL, UNIT, launchd_job, systemd_unit
 from openclaw.log import LARGEST_FILE, configure, open_log
@@ -36,6 +36,10 @@ if TYPE_CHECKING:
 START_TIMEOUT = 30.0
 # Calls may drain for 10 s, and a stubborn server takes 7.
 STOP_TIMEOUT = 30.0
+# Seconds that a gateway which drains has for what it has begun: a turn may take minutes, and wait for a person.
+DRAIN_LIMIT = 300.0
+# Seconds in which it still takes what comes: a balancer looks at `/ready` every second or two, and asks more than once.
+DRAIN_GRACE = 5.0
 _PAUSE = 0.05
 _SHOWN_LINES = 12
 # What a service needs of our environment to find its files and its servers' programs.
@@ -159,8 +163,10 @@ def _said(log: Path, before: BinaryIO) -> str:
 
 
 async def stop(context: Context, parsed: Parsed) -> int:
-    with context.console.live.waiting("Waiting for the gateway to stop"):
-        running = await _stop(context.paths)
+    drain = _drain_of(context, parsed)
+    told = "Waiting for the gateway to finish what it has begun" if drain else "Waiting for the gateway to stop"
+    with context.console.live.waiting(told):
+        running = await _stop(context.paths, drain)
     if parsed.flag("json"):
         context.console.data({"running": False, "pid": running})
         return 0
@@ -168,15 +174,35 @@ async def stop(context: Context, parsed: Parsed) -> int:
     return 0
 
 
-async def _stop(paths: Paths) -> int | None:
+def _drain_of(context: Context, parsed: Parsed) -> tuple[float, float] | None:
+    """Seconds that a gateway may drain, and in which it still takes what comes; None when it is to stop at once. Raises UsageError."""
+    limit, grace = parsed.number("within"), parsed.number("grace")
+    if not parsed.flag("drain"):
+        if limit is not None or grace is not None:
+            raise UsageError("--within and --grace belong to --drain.", hint="Run: openclaw gateway stop --drain")
+        return None
+    if grace is None:
+        # Without others nobody could take what is sent elsewhere.
+        is_alone = load_config(context.paths, context.env).root.session.store != "postgres"
+        grace = 0.0 if is_alone else DRAIN_GRACE
+    return DRAIN_LIMIT if limit is None else limit, grace
+
+
+async def _stop(paths: Paths, drain: tuple[float, float] | None = None) -> int | None:
     """Stop the gateway and wait until it is gone. The process id it had; None when none ran."""
     running = holder(lock_file(paths))
     if running is None:
         return None
-    if await ask(socket_of(paths), wire.STOP) is None:
+    if drain is not None:
+        if await ask(socket_of(paths), wire.DRAIN, *map(str, drain)) is None:
+            raise OpenClawError(
+                f"The gateway (pid {running.pid}) does not answer, so it was not told to drain.",
+                hint="Stop it without --drain, or ask from where its config is.",
+            )
+    elif await ask(socket_of(paths), wire.STOP) is None:
         # It serves another config of this state directory, or does not answer any more.
         os.kill(running.pid, signal.SIGTERM)
-    deadline = time.monotonic() + STOP_TIMEOUT
+    deadline = time.monotonic() + STOP_TIMEOUT + (drain[0] if drain is not None else 0.0)
     while time.monotonic() < deadline:
         if holder(lock_file(paths)) is None:
             return running.pid
@@ -217,7 +243,8 @@ def _show(answer: dict[str, Any], line: Callable[[str], None]) -> None:
         line(f"            ! not in use as saved: {clean_terminal(problem)}")
     if answer["restartNeeded"]:
         line(f"            ! restart needed for: {', '.join(answer['restartNeeded'])}")
-    line(f"  Running   {answer['requests']} requests and commands")
+    draining = "; it drains, and then stops" if answer["isDraining"] else ""
+    line(f"  Running   {answer['requests']} requests and commands{draining}")
     for server in answer["servers"]:
         line(f"  Server    {clean_label(server['name'], 100)}  {_server_line(server)}")
 

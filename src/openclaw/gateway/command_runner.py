@@ -25,10 +25,14 @@ from openclaw.version import __version__
 
 # Options that speak about the process that runs the command.
 _OF_THE_PROCESS = ("local", "log-level", "log-json")
+# Commands that begin a turn or a call.
+_BEGIN_WORK = (("agent",), ("line",), ("order",), ("acp", "host"), ("mcp", "call"), ("mcp", "read"), ("mcp", "prompt"))
 
 
 Status = Callable[[], Awaitable[Mapping[str, Any]]]
 CatchUp = Callable[[], Awaitable[None]]
+# Seconds at most, and those in which what comes is still taken.
+Drain = Callable[[float, float], None]
 
 
 class Page(Protocol):
@@ -38,24 +42,38 @@ class Page(Protocol):
 
 
 class CommandRunner:
-    """`status`, `stop` and `page` are the gateway's own; `root` has the commands it may run. `catch_up` takes over a config that was just
-    saved."""
+    """`status`, `stop`, `drain` and `page` are the gateway's own; `root` has the commands it may run. `catch_up` takes over a config that
+    was just saved."""
 
     def __init__(
-        self, app: App, root: Command, *, status: Status, stop: Callable[[], None], catch_up: CatchUp, page: Page
+        self,
+        app: App,
+        root: Command,
+        *,
+        status: Status,
+        stop: Callable[[], None],
+        drain: Drain,
+        catch_up: CatchUp,
+        page: Page,
     ) -> None:
         self._app = app
         self._root = root
         self._status = status
         self._catch_up = catch_up
         self.stop = stop
+        self.drain = drain
         self.page = page
         self.is_stopping = False
+        self._begins_nothing = False
         self._told = ShownNotices()
 
     def take_no_more(self) -> None:
         """The gateway stops: from now on terminals run their commands themselves."""
         self.is_stopping = True
+
+    def begin_no_more(self) -> None:
+        """The gateway drains: the same for commands that begin a turn or a call; others look at what still runs, or answer it."""
+        self._begins_nothing = True
 
     async def status(self) -> Mapping[str, Any]:
         return await self._status()
@@ -72,6 +90,7 @@ class CommandRunner:
             # The command itself tells what is wrong with it, and does nothing.
             return None
         is_theirs = parsed.command.local or any(parsed.values.get(name) for name in _OF_THE_PROCESS)
+        is_theirs = is_theirs or (self._begins_nothing and parsed.trail in _BEGIN_WORK)
         is_another = bool(parsed.text("config")) and not _same(named.config_file, self._app.paths.config_file)
         return "" if is_theirs or is_another else None
 

@@ -34,7 +34,7 @@ REQUEST_TIMEOUT = 5.0
 _TOKEN_BYTES = 32
 _BACKLOG = 128
 # What is asked of the gateway itself.
-_ASKED = (wire.STATUS, wire.STOP, wire.TICKET, wire.REVOKE)
+_ASKED = (wire.STATUS, wire.STOP, wire.DRAIN, wire.TICKET, wire.REVOKE)
 
 
 class Runner(Protocol):
@@ -49,6 +49,10 @@ class Runner(Protocol):
     async def status(self) -> Mapping[str, Any]: ...
 
     def stop(self) -> None: ...
+
+    def drain(self, limit: float, grace: float) -> None:
+        """Stop when what runs has ended, at the latest after `limit` seconds."""
+        ...
 
     async def page(self, *, revoke: bool) -> Mapping[str, Any]:
         """A ticket for the page, or the end of all that are signed in."""
@@ -125,6 +129,9 @@ class ControlServer:
                 await writer.drain()
                 if kind == wire.STOP:
                     self._runner.stop()
+                elif kind == wire.DRAIN:
+                    limit, grace = map(float, request.words)
+                    self._runner.drain(limit, grace)
         except (OSError, EOFError, ValueError, TimeoutError):
             # The other end left, or does not speak our language: nobody is there to be told.
             pass
@@ -136,7 +143,7 @@ class ControlServer:
     async def _told(self, kind: bytes) -> Mapping[str, Any]:
         if kind == wire.STATUS:
             return await self._runner.status()
-        if kind == wire.STOP:
+        if kind in (wire.STOP, wire.DRAIN):
             return {"pid": os.getpid()}
         return await self._runner.page(revoke=kind == wire.REVOKE)
 

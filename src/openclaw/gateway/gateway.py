@@ -1,8 +1,8 @@
 """The gateway: one App, kept up, with a control socket and an HTTP port.
 
 Owns the order of starting (lock, port, servers, socket) and of stopping, and what it tells about itself. Starting never waits for a server.
-Stopping takes no more work, lets what runs finish for a while, ends the servers together, and leaves nothing behind. A config that changes
-is taken over by reload.py.
+Stopping takes no more work, lets what runs finish for a while, ends the servers together, and leaves nothing behind. Draining comes before
+it where it is wanted (draining.py). A config that changes is taken over by reload.py.
 """
 
 import asyncio
@@ -29,11 +29,13 @@ from openclaw.errors import OpenClawError
 from openclaw.gateway.command_runner import CommandRunner
 from openclaw.gateway.control import ControlServer
 from openclaw.gateway.credentials import rules_of
+from openclaw.gateway.draining import Draining
 from openclaw.gateway.feed import Feed, LogToEvents
 from openclaw.gateway.guard import GuardRules
 from openclaw.gateway.observer import Observer
 from openclaw.gateway.page_tokens import Pages, PageTokens
 from openclaw.gateway.panels import Panels
+from openclaw.gateway.readiness import Readiness
 from openclaw.gateway.reload import LogAs, Reloader
 from openclaw.gateway.runs import Runs
 from openclaw.mcp.manager import Manager
@@ -112,9 +114,18 @@ class Gateway:
         self._stop = stop
         self._started = time.monotonic()
         self._runner = CommandRunner(
-            app, root, status=self.status, stop=stop.set, catch_up=self._catch_up, page=self.page
+            app,
+            root,
+            status=self.status,
+            stop=stop.set,
+            drain=self.finish,
+            catch_up=self._catch_up,
+            page=self.page,
         )
         self._control = ControlServer(app.paths.control_socket, self._runner)
+        self._readiness = Readiness(app)
+        self._draining: Draining | None = None
+        self._finishing: asyncio.Task[None] | None = None
         self._manager: Manager
         self.http: HttpServer
         self._reloader: Reloader
@@ -150,6 +161,7 @@ class Gateway:
             frames=frames,
             sign_ins=sign_ins,
             snapshot=self.snapshot,
+            readiness=self._readiness,
             busy=self.busy,
         )
         self._pages.on_revoked(self.http.cut_off)
@@ -223,6 +235,18 @@ class Gateway:
         """Read the config again, changed or not."""
         self._reloader.reload_soon()
 
+    def finish(self, limit: float, grace: float) -> None:
+        """Stop when what was begun has ended, after `limit` seconds at the latest. For `grace` seconds what comes is still taken."""
+        if self._draining is None:
+            self._draining = Draining(self.app, self._readiness, self._runner, self._runs, self.http)
+            self._finishing = asyncio.create_task(self._finish(self._draining, limit, grace), name="drain")
+
+    async def _finish(self, draining: Draining, limit: float, grace: float) -> None:
+        try:
+            await draining.run(limit, grace)
+        finally:
+            self._stop.set()
+
     async def drain(self) -> None:
         """Take no more work, and wait for what runs."""
         self._runner.take_no_more()
@@ -237,6 +261,8 @@ class Gateway:
 
     async def close(self) -> None:
         """End what still runs."""
+        if self._finishing is not None:
+            await _ended(self._finishing)
         self._control.leave()
         await self._control.drain(0)
         await self._runs.drain(0)
@@ -262,6 +288,7 @@ class Gateway:
             "requests": self.busy(),
             "pages": await self._pages.count(),
             "isStopping": self._runner.is_stopping,
+            "isDraining": self._draining is not None,
             "servers": await self._servers(),
         }
 

@@ -119,9 +119,14 @@ class HttpServer:
         self._throttle = Throttle()
         # Connections that serve a request now, and the token it came with.
         self._live: dict[asyncio.Task[Any], str] = {}
+        # Those of them whose route begins work, and which routes do.
+        self._at_work: set[asyncio.Task[Any]] = set()
+        self._begin_work = frozenset((route.method, route.path) for route in routes if route.begins)
         self._idle = asyncio.Event()
         self._idle.set()
         self._is_stopping = False
+        self._is_draining = False
+        self._begins_nothing = False
         application = web.Application(middlewares=[self._door], client_max_size=MAX_BODY)
         application.add_routes([route.served() for route in routes])
         self._runner = web.AppRunner(
@@ -214,6 +219,19 @@ class HttpServer:
     def busy(self) -> int:
         return len(self._live)
 
+    @property
+    def at_work(self) -> int:
+        """Requests that began a turn or a call, and wait for it."""
+        return len(self._at_work)
+
+    def begin_draining(self) -> None:
+        """Connections are closed with their answers from now on."""
+        self._is_draining = True
+
+    def begin_no_more(self) -> None:
+        """Turns and calls are begun no more; what runs can be looked at, answered and ended."""
+        self._begins_nothing = True
+
     @web.middleware
     async def _door(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         started = time.monotonic()
@@ -242,12 +260,21 @@ class HttpServer:
             elif self._is_stopping:
                 response = failure(503, "stopping", "The gateway is stopping.")
                 response.force_close()
+            elif self._begins_nothing and (request.method, route) in self._begin_work:
+                # Surely not begun: whoever asks may ask another gateway.
+                response = failure(503, "draining", "The gateway finishes what it has begun, and takes nothing new.")
+                response.headers["Retry-After"] = "1"
             else:
                 self._begin(task, token or (given if is_page else ""))
+                if (request.method, route) in self._begin_work:
+                    self._at_work.add(task)
                 response = await self._answered(request, handler, route)
         finally:
             self._end(task)
         if not response.prepared:
+            if self._is_draining:
+                # The next request of this client should find another gateway.
+                response.force_close()
             response.headers.update(cors_headers(self._rules, head.origins))
             for name, value in _HEADERS.items():
                 response.headers.setdefault(name, value)
@@ -271,6 +298,7 @@ class HttpServer:
 
     def _end(self, task: "asyncio.Task[Any]") -> None:
         self._live.pop(task, None)
+        self._at_work.discard(task)
         if not self._live:
             self._idle.set()
 

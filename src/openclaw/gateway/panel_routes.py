@@ -100,6 +100,7 @@ class PanelRoutes:
                 self.call,
                 'Call a tool of its server for it: `{"name": …, "arguments": {…}}`',
                 body=CallOfApp,
+                begins=True,
             ),
             Route(
                 "POST",

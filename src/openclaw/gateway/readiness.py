@@ -29,15 +29,25 @@ class NotReady(msgspec.Struct, frozen=True):
     message: str
 
 
+DRAINING: Final = NotReady("draining", "This gateway finishes what it has begun, and then stops.")
+
+
 class Readiness:
     def __init__(self, app: App) -> None:
         self._app = app
         self._flights: SingleFlight[tuple[NotReady, ...]] = SingleFlight("ready", goes_on=True)
         self._known: tuple[NotReady, ...] = ()
         self._until = 0.0
+        self._is_draining = False
+
+    def begin_draining(self) -> None:
+        """It is not ready from now on."""
+        self._is_draining = True
 
     async def reasons(self) -> tuple[NotReady, ...]:
         """Why it is not ready; none when it is."""
+        if self._is_draining:
+            return (DRAINING,)
         if time.monotonic() >= self._until:
             self._known = await self._flights.join("", self._look)
             self._until = time.monotonic() + HOLDS

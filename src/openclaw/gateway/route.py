@@ -16,7 +16,8 @@ BYTES = "application/octet-stream"
 
 class Route(msgspec.Struct, frozen=True):
     """`about` says what it does, in the words of docs/reference/http.md. `body` and `query` are the structs that the handler reads. `gives`
-    is the struct of its answer, or the media type of one that is not JSON. With `head` a HEAD is answered too."""
+    is the struct of its answer, or the media type of one that is not JSON. With `head` a HEAD is answered too. One that `begins` a turn or
+    a call is closed first when the gateway drains."""
 
     method: str
     path: str
@@ -28,6 +29,7 @@ class Route(msgspec.Struct, frozen=True):
     gives: Any = None
     status: int = 200
     head: bool = False
+    begins: bool = False
 
     def served(self) -> web.RouteDef:
         return web.RouteDef(

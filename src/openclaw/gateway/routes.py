@@ -53,6 +53,7 @@ def http_server(
     frames: PanelFrames | None,
     sign_ins: SignIns,
     snapshot: Callable[[], Awaitable[Mapping[str, Any]]],
+    readiness: Readiness,
     busy: Callable[[], int],
 ) -> HttpServer:
     """`snapshot` is what a watcher should know first; `busy` counts the work that runs. `frames` serves panels, where they are shown."""
@@ -87,7 +88,7 @@ def http_server(
         ConfigRoutes(app),
         QuestionRoutes(app.engine),
         WatchRoutes(
-            feed, app.engine.questions, headers=headers, snapshot=snapshot, metrics=metrics, readiness=Readiness(app)
+            feed, app.engine.questions, headers=headers, snapshot=snapshot, metrics=metrics, readiness=readiness
         ),
         OpenApiRoutes(lambda: server.routes),
     )

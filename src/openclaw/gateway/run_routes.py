@@ -90,6 +90,7 @@ class RunRoutes:
                 body=NewRun,
                 gives=RunState,
                 status=202,
+                begins=True,
             ),
             Route(
                 "GET",

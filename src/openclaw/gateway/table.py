@@ -16,7 +16,31 @@ _GATEWAY = Command(
     children=(
         Command("run", "Run it in this terminal.", handler="openclaw.gateway.command:run", local=True, stays=True),
         _command("start", "Start it as a process of its own; no error when it runs already."),
-        _command("stop", "Let running calls finish, then stop it."),
+        Command(
+            "stop",
+            "Let running calls finish, then stop it.",
+            handler="openclaw.gateway.command:stop",
+            options=(
+                Option(
+                    "drain", "Take no more work, finish all turns, runs and calls, hand over what it holds, then stop."
+                ),
+                Option(
+                    "within",
+                    "With --drain: cut off what still runs after so long; 300 when left out.",
+                    "SECONDS",
+                    kind="float",
+                ),
+                Option(
+                    "grace",
+                    "With --drain: take what still comes for so long; 5 in a fleet, else 0.",
+                    "SECONDS",
+                    kind="float",
+                ),
+                JSON,
+            ),
+            details="Without --drain what runs has 10 seconds. While it drains, /ready says so, and a balancer sends work elsewhere.",
+            local=True,
+        ),
         _command("restart", "Stop it and start it again."),
         Command(
             "status",

@@ -67,6 +67,7 @@ class ToolRoutes:
                 "Call one tool, without a model",
                 body=NewCall,
                 gives=CallResult,
+                begins=True,
             ),
         ]
 

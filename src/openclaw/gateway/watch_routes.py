@@ -16,7 +16,7 @@ from openclaw.content import to_json
 from openclaw.errors import UsageError
 from openclaw.gateway.feed import MAX_WATCHERS, TYPES_OF, Feed, published
 from openclaw.gateway.http import KEEP_ALIVE, failure, json_response, read_query
-from openclaw.gateway.readiness import NotReady, Readiness
+from openclaw.gateway.readiness import DRAINING, NotReady, Readiness
 from openclaw.gateway.route import EVENTS, Route
 
 # One of ours; any other is not worth an error, since a browser sends what it was sent.
@@ -31,7 +31,7 @@ class Health(msgspec.Struct):
 
 class Ready(msgspec.Struct, omit_defaults=True):
     ok: bool
-    status: Literal["ready", "not ready"]
+    status: Literal["ready", "not ready", "draining"]
     reasons: tuple[NotReady, ...] = ()
 
 
@@ -86,7 +86,8 @@ class WatchRoutes:
         reasons = await self._readiness.reasons()
         if not reasons:
             return json_response(Ready(True, "ready"))
-        return json_response(Ready(False, "not ready", reasons), status=503)
+        status = "draining" if reasons == (DRAINING,) else "not ready"
+        return json_response(Ready(False, status, reasons), status=503)
 
     async def metrics(self, request: web.Request) -> web.Response:
         return web.Response(body=self._metrics().encode(), headers={"Content-Type": _PROMETHEUS})
