@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from openclaw.asking.sampling import AskModel, Sampling
     from openclaw.auth.credentials import Credentials
     from openclaw.fleet.fleet import Fleet
+    from openclaw.fleet.placement import Placement
     from openclaw.models.catalog import TraceModel
     from openclaw.secrets.resolve import Resolver
     from openclaw.secrets.store.encrypted import EncryptedStore
@@ -107,6 +108,8 @@ class Engine:
         self.telemetry = telemetry
         # The other gateways, and what is kept for all of them; None when this one is alone, which is all that anybody else asks.
         self.fleet: Fleet | None = None
+        # Where servers of `placement: "one"` run; None when there are no other gateways.
+        self.placement: Placement | None = None
         self._ask_model = ask_model
         self._workspace_of = workspace_of
         # Calls of tools under way, whatever their kind: `invoke` enters them, and who takes tools away ends them.
@@ -130,6 +133,7 @@ class Engine:
             self.fleet = self._made_fleet()
             self._exit.push_async_callback(self.fleet.close)
             await self.fleet.open()
+            self.placement = self.fleet.placement(secret_text(self.config.root.token_store.key), self.resolve)
         return self
 
     def _made_fleet(self) -> "Fleet":
@@ -197,6 +201,7 @@ class Engine:
                 signed_in=self._signed_in,
                 environ=self.env,
                 handlers_of=self._handlers,
+                place=None if self.placement is None else self.placement.place,
                 trace=None if self.telemetry is None else self.telemetry.requests,
             ),
             state=self.paths.data_dir / "mcp",

@@ -35,6 +35,9 @@ class OneCommand:
     def stop(self) -> None:
         self.stopped.set()
 
+    def drain(self, limit: float, grace: float) -> None:
+        self.stopped.set()
+
     async def page(self, *, revoke: bool) -> Mapping[str, Any]:
         return {"revoked": 0} if revoke else {"ticket": "once"}
 

@@ -197,6 +197,10 @@ class ServerEntry(Part, frozen=True, forbid_unknown_fields=False):
     isolation: Annotated[
         Literal["shared", "session"], about("One process or connection for all, or one for each conversation.")
     ] = "shared"
+    placement: Annotated[
+        Literal["each", "one"],
+        about("Where gateways share a database: each runs a process of its own (stdio), or one of them does for all."),
+    ] = "each"
     trust: Annotated[
         Literal["pin", "follow"],
         about("Keep tool definitions as first seen until they are accepted again, or follow the server."),

@@ -40,6 +40,7 @@ def broken_rules(config: Config, faulty: Set[Path]) -> list[tuple[Path, Problem]
         *_approvals(config),
         *_providers(config),
         *_session(config),
+        *_gateway(config),
         *_servers(config, faulty),
     ]
     return [
@@ -170,6 +171,12 @@ def _session(config: Config) -> _Broken:
             )
 
 
+def _gateway(config: Config) -> _Broken:
+    url, at = config.root.gateway.fleet_url, ("gateway", "fleetUrl")
+    if url and (fault := url_fault(url) or plaintext_fault(url)):
+        yield at, at, fault, "Write an address that other gateways reach, such as https://gateway-1.example.com."
+
+
 def servers(config: Config) -> Iterator[tuple[Path, ServerEntry]]:
     """Every server entry of the file, with its path."""
     sections: list[tuple[Path, dict[str, ServerEntry]]] = [
@@ -245,6 +252,14 @@ def entry_faults(entry: ServerEntry) -> Iterator[Fault]:
         )
     if isinstance(entry.auth, Auth) and entry.oauth is not None:
         yield "oauth", '"auth" and "oauth" are the same setting.', "Keep one of them."
+    if entry.placement == "one" and transport != "stdio":
+        yield "placement", "a server with an address is reached from every gateway.", "Leave placement out."
+    elif entry.placement == "one" and entry.isolation == "session":
+        yield (
+            "placement",
+            "a server of its own for each conversation runs where the conversation does.",
+            "Leave placement or isolation out.",
+        )
     yield from _unsendable(entry)
 
 

@@ -286,6 +286,9 @@ class GatewaySection(Part, frozen=True):
     allowed_hosts: Annotated[Names, about("Further Host headers to accept, for a gateway behind a name.")] = ()
     allowed_origins: Annotated[Names, about("Web origins that may call the HTTP port.")] = ()
     tools: Annotated[ToolRules, about("Which tools may be used through the gateway; only narrows.")] = ToolRules()
+    fleet_url: Annotated[
+        str, about("Where other gateways of its fleet reach this one, such as `https://gateway-1.example.com`.")
+    ] = ""
 
 
 class PluginEntry(Part, frozen=True):

@@ -128,6 +128,7 @@ class ServerSpec(msgspec.Struct, frozen=True, eq=False):
     idle_timeout: float | None = None
     lazy: bool = False
     isolation: Literal["shared", "session"] = "shared"
+    placement: Literal["each", "one"] = "each"
     trust: Literal["pin", "follow"] = "pin"
     approval: Literal["inherit", "ask", "allow", "deny"] = "inherit"
     annotations: Literal["untrusted", "trusted"] = "untrusted"
@@ -385,6 +386,7 @@ def _spec(config: Config, section: _ServerSection, name: str, entry: ServerEntry
         idle_timeout=entry.idle_timeout_ms / 1000 if entry.idle_timeout_ms else None,
         lazy=entry.lazy,
         isolation=entry.isolation,
+        placement=entry.placement,
         trust=entry.trust,
         approval=entry.approval,
         annotations=entry.annotations,

@@ -6,6 +6,7 @@ Nothing is opened by making one. A gateway begins at its start (`begin`); a comm
 import logging
 from collections.abc import Awaitable, Callable
 
+from openclaw.config.sections import GatewaySection
 from openclaw.fleet.audit import FleetAudit
 from openclaw.fleet.database import PATIENCE, Address, Database
 from openclaw.fleet.faults import UnreachableError
@@ -14,6 +15,7 @@ from openclaw.fleet.leases import Leases
 from openclaw.fleet.notices import Notices
 from openclaw.fleet.pages import FleetPages
 from openclaw.fleet.pins import FleetPins
+from openclaw.fleet.placement import Placement
 from openclaw.fleet.presence import Presence, Times, Who
 from openclaw.fleet.questions import FleetBoard
 from openclaw.fleet.revisions import Revisions
@@ -58,6 +60,11 @@ class Fleet:
         """Tokens of all gateways. `key` is `tokenStore.key`, a reference that `resolve` replaces."""
         return EncryptedStore(self.tokens, SharedKey(self.database, key, resolve))
 
+    def placement(self, key: str, resolve: Callable[[str], Awaitable[str]]) -> Placement:
+        """Where servers run of which there is one for all gateways. `key` is as for the tokens."""
+        shared = SharedKey(self.database, key, resolve)
+        return Placement(self.database, self.presence, self.leases, self.notices, shared.get)
+
     def audit_trail(self, instead: AuditTrail) -> FleetAudit:
         """The trail of all gateways; `instead` takes what the database cannot. To be ended by whoever asked for it."""
         return FleetAudit(self.database, self._name, instead)
@@ -77,6 +84,12 @@ class Fleet:
         await self.open()
         self.board.start()
         self.runs.start()
+
+    async def reached_at(self, section: GatewaySection, port: int) -> None:
+        """Tell others where this gateway listens. Without an address in the config, only those of the same machine reach it. Raises
+        StoreError."""
+        near = f"http://127.0.0.1:{port}" if section.bind in ("loopback", "lan") else ""
+        await self.presence.reached_at(section.fleet_url or near)
 
     def may_act(self) -> bool:
         """Whether a call of a tool or of a model may be started now."""

@@ -66,6 +66,23 @@ class Presence:
         """None before it has begun, and while it is between two lives."""
         return self._id
 
+    @property
+    def name(self) -> str:
+        return self._who.name
+
+    @property
+    def url(self) -> str:
+        """Where others reach this gateway; empty when they cannot."""
+        return self._who.url
+
+    async def reached_at(self, url: str) -> None:
+        """Others reach this gateway there from now on. Raises StoreError."""
+        if url == self._who.url:
+            return
+        self._who = msgspec.structs.replace(self._who, url=url)
+        if self._id is not None:
+            await self._database.value("UPDATE openclaw.gateway SET url = $2 WHERE id = $1 RETURNING 1", self._id, url)
+
     def may_act(self) -> bool:
         """Whether something may be started now. A process that never began holds nothing that it could lose."""
         if self._beating is None:
@@ -130,7 +147,7 @@ class Presence:
 
         await self._database.run(join)
         # Only at the start of a process is it sure that nobody else has this name.
-        self._who = msgspec.structs.replace(who, replaces=False)
+        self._who = msgspec.structs.replace(self._who, replaces=False)
         self._id, self._sent = new, sent
         self.keep()
         return new

@@ -6,6 +6,7 @@ import secrets
 import stat
 from collections.abc import Mapping
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from openclaw.config.load import Config
 from openclaw.config.servers import secret_text
@@ -53,7 +54,7 @@ async def rules_of(config: Config, env: Mapping[str, str], token_file: Path) -> 
         remember(token)
     return GuardRules(
         tokens=tuple(tokens),
-        hosts=frozenset(filter(None, map(host_name, section.allowed_hosts))),
+        hosts=frozenset(filter(None, map(host_name, (*section.allowed_hosts, urlsplit(section.fleet_url).netloc)))),
         origins=frozenset(origin for origin in section.allowed_origins if origin != "null"),
     )
 

@@ -2,7 +2,8 @@
 
 Owns the order of it. First everybody can know (`/ready`), and what comes is still taken for a while: a balancer looks every few seconds.
 Then turns and calls are begun no more, and whoever wants one is told so before anything was done. What runs goes on to its end, within a
-limit; questions about it can be answered, and it can be watched and cancelled as before. The stop itself is gateway.py's.
+limit; questions about it can be answered, and it can be watched and cancelled as before. Then the servers that it runs for all gateways are
+handed over. The stop itself is gateway.py's.
 """
 
 import asyncio
@@ -42,6 +43,8 @@ class Draining:
                 self._http.begin_no_more()
                 while self._under_way():
                     await asyncio.sleep(_LOOK)
+                if (placement := self._app.engine.placement) is not None:
+                    await placement.hand_over()
         except TimeoutError:
             _log.warning("Not everything ended within %g s; what still runs is cut off.", limit)
 

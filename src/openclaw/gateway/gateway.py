@@ -134,6 +134,7 @@ class Gateway:
     async def start(self, stack: AsyncExitStack, rules: GuardRules, sockets: "list[socket.socket]") -> None:
         """`stack` gets what has to be undone."""
         if (fleet := self.app.engine.fleet) is not None:
+            await fleet.reached_at(self.app.config.root.gateway, sockets[0].getsockname()[1])
             await fleet.begin()
         self._manager = await self.app.engine.manager()
         stack.callback(self._feed.start())
@@ -251,6 +252,8 @@ class Gateway:
         """Take no more work, and wait for what runs."""
         self._runner.take_no_more()
         self._control.leave()
+        if (placement := self.app.engine.placement) is not None:
+            placement.send_away()
         await self.http.leave()
         # Before those who watch are told goodbye: they hear what became of it.
         self.app.engine.questions.close()

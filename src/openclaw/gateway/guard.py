@@ -18,6 +18,8 @@ OPEN_PATHS = frozenset({"/health", "/ready", "/"})
 OPEN_FOLDER = "/page/"
 # Where a page that has no token yet gets one.
 SIGN_IN_PATH = "/v1/page/session"
+# What gateways of one fleet use of each other.
+FLEET_FOLDER = "/v1/fleet/"
 
 
 class GuardRules(msgspec.Struct, frozen=True):

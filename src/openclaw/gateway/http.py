@@ -34,6 +34,7 @@ from openclaw.errors import (
 from openclaw.gateway.bodies import refuse_very_many
 from openclaw.gateway.completions import ParameterError, UnknownModelError, error_json
 from openclaw.gateway.guard import (
+    FLEET_FOLDER,
     NO_TOKEN,
     GuardRefusal,
     GuardRules,
@@ -101,21 +102,33 @@ class Served(Protocol):
 Serving = Callable[[str, str, Mapping[str, str]], AbstractContextManager[Served | None]]
 
 
+# Whether what somebody shows is another gateway's. Raises StoreError.
+IsGateway = Callable[[str], Awaitable[bool]]
+
+
 def _untraced(method: str, route: str, caller: Mapping[str, str]) -> AbstractContextManager[None]:
     return nullcontext()
 
 
 class HttpServer:
     """`routes` are served under `rules`, which may be replaced while it runs, sockets too. `pages` knows who signed in from the page.
-    `serving` is told of every request that has something done."""
+    `serving` is told of every request that has something done. `is_gateway` knows other gateways of a fleet, by what they show."""
 
-    def __init__(self, routes: Sequence[Route], rules: GuardRules, pages: Pages, serving: Serving = _untraced) -> None:
+    def __init__(
+        self,
+        routes: Sequence[Route],
+        rules: GuardRules,
+        pages: Pages,
+        serving: Serving = _untraced,
+        is_gateway: IsGateway | None = None,
+    ) -> None:
         self.requests = Counter("openclaw_http_requests_total", "HTTP requests by route and status.", "route", "status")
         self.seconds = Histogram("openclaw_http_request_seconds", "Time to answer an HTTP request.", "route")
         self.routes = tuple(routes)
         self._rules = rules
         self._pages = pages
         self._serving = serving
+        self._is_gateway = is_gateway
         self._throttle = Throttle()
         # Connections that serve a request now, and the token it came with.
         self._live: dict[asyncio.Task[Any], str] = {}
@@ -241,7 +254,7 @@ class HttpServer:
         token = presented(self._rules, head.authorizations)
         given = bearer(head.authorizations)
         try:
-            is_page = not token and bool(given) and await self._pages.admits(given)
+            is_page = not token and bool(given) and await self._admits(head, given)
             refused = refusal(self._rules, head, is_page=is_page)
         except StoreError as error:
             # Nobody can say whether it is good: the page asks again, and is not signed out.
@@ -265,7 +278,8 @@ class HttpServer:
                 response = failure(503, "draining", "The gateway finishes what it has begun, and takes nothing new.")
                 response.headers["Retry-After"] = "1"
             else:
-                self._begin(task, token or (given if is_page else ""))
+                is_member = head.path.startswith(FLEET_FOLDER)
+                self._begin(task, token or (given if is_page and not is_member else ""))
                 if (request.method, route) in self._begin_work:
                     self._at_work.add(task)
                 response = await self._answered(request, handler, route)
@@ -281,6 +295,12 @@ class HttpServer:
         self.requests.add(route, str(response.status))
         self.seconds.observe(route, seconds=time.monotonic() - started)
         return response
+
+    async def _admits(self, head: RequestHead, given: str) -> bool:
+        """Whether this is no token of the gateway's, and still good for what is asked."""
+        if head.path.startswith(FLEET_FOLDER):
+            return self._is_gateway is not None and await self._is_gateway(given)
+        return await self._pages.admits(given)
 
     async def _answered(self, request: web.Request, handler: Handler, route: str) -> web.StreamResponse:
         """Looking at something is not worth a trace."""

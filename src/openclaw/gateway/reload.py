@@ -98,6 +98,8 @@ class Reloader:
         await asyncio.sleep(0)
         try:
             await self._http.move(config.root.gateway)
+            if (fleet := self._app.engine.fleet) is not None:
+                await fleet.reached_at(config.root.gateway, self._http.port)
         except OpenClawError as error:
             self.problem = redact(f"gateway: {error}")
             _log.error("%s", self.problem)

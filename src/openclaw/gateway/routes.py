@@ -92,6 +92,11 @@ def http_server(
         ),
         OpenApiRoutes(lambda: server.routes),
     )
-    server = HttpServer([route for part in parts for route in part.routes()], rules, pages, app.engine.serving_http)
+    routes = [route for part in parts for route in part.routes()]
+    if (placement := app.engine.placement) is not None:
+        from openclaw.gateway.fleet_routes import FleetRoutes
+
+        routes += FleetRoutes(placement, manager, app.engine.events, headers=headers).routes()
+    server = HttpServer(routes, rules, pages, app.engine.serving_http, None if placement is None else placement.admits)
     page.server = server
     return server

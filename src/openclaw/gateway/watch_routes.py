@@ -86,8 +86,8 @@ class WatchRoutes:
         reasons = await self._readiness.reasons()
         if not reasons:
             return json_response(Ready(True, "ready"))
-        status = "draining" if reasons == (DRAINING,) else "not ready"
-        return json_response(Ready(False, status, reasons), status=503)
+        told = Ready(False, "draining" if reasons == (DRAINING,) else "not ready", reasons)
+        return json_response(told, status=503)
 
     async def metrics(self, request: web.Request) -> web.Response:
         return web.Response(body=self._metrics().encode(), headers={"Content-Type": _PROMETHEUS})

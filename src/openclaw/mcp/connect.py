@@ -21,6 +21,7 @@ from openclaw.errors import ConnectError, HttpStatusError, LinkLostError, Proces
 from openclaw.mcp.client import Client
 from openclaw.mcp.fetching import FETCH_SECONDS
 from openclaw.mcp.handlers import ELICIT, Handlers, OnLog
+from openclaw.mcp.placing import Place
 from openclaw.mcp.rounds import VISITED, VisitedPages
 from openclaw.mcp.status import auth_of
 from openclaw.mcp.wording import MAX_LABEL
@@ -73,6 +74,8 @@ class Dependencies(msgspec.Struct, frozen=True):
     # Without it a server that needs a sign-in waits for a person to start it again.
     signed_in: SignedIn | None = None
     make_transport: MakeTransport = lambda spec: None
+    # Who says where a server runs that has `placement: "one"`; without it, here.
+    place: Place | None = None
     handlers: Handlers = msgspec.field(default_factory=Handlers)
     # In place of `handlers`, where what is answered depends on the server.
     handlers_of: Callable[[ServerSpec], Handlers] | None = None
@@ -105,15 +108,17 @@ async def connect(
     transport: str = "",
     fetches: bool = False,
     leaves: bool = False,
+    through: Transport | None = None,
 ) -> Client:
-    """A negotiated client, which lives until `stack` is closed. `revision` and `transport` are what worked the last time.
+    """A negotiated client, which lives until `stack` is closed. `revision` and `transport` are what worked the last time. `through` leads
+    to a server that runs elsewhere, whatever its spec says.
 
     Raises ConnectError, ProcessError, HttpStatusError, AuthError, SecretError, UsageError or ProtocolError when there is none to be had
     within the spec's connect timeout, or the time to fetch it when it `fetches`; what was opened on the way is closed with the stack as
     well, but for a launcher that is still fetching when it is closed, with `leaves`.
     """
     patience = max(FETCH_SECONDS, spec.connect_timeout) if fetches else spec.connect_timeout
-    attempt = _Attempt(spec, dependencies, listener, patience, leaves=leaves)
+    attempt = _Attempt(spec, dependencies, listener, patience, leaves=leaves, through=through)
     opened = await stack.enter_async_context(AsyncExitStack())
     try:
         async with asyncio.timeout(patience):
@@ -127,9 +132,17 @@ async def connect(
 
 class _Attempt:
     def __init__(
-        self, spec: ServerSpec, dependencies: Dependencies, listener: Listener, patience: float, *, leaves: bool
+        self,
+        spec: ServerSpec,
+        dependencies: Dependencies,
+        listener: Listener,
+        patience: float,
+        *,
+        leaves: bool,
+        through: Transport | None,
     ) -> None:
         self._patience = patience
+        self._through = through
         self._fetch_seconds = patience if leaves else 0.0
         self._spec = spec
         self._dependencies = dependencies
@@ -142,7 +155,10 @@ class _Attempt:
     async def establish(self, stack: AsyncExitStack, revision: str, known: str) -> Client:
         given = self._spec
         # Whoever signs in looks its own values up when it needs them: one that was rotated meanwhile is seen without connecting anew.
-        found = await resolved(given, self._dependencies.resolve, self._dependencies.environ)
+        # One that runs elsewhere is given its values there.
+        found = given
+        if self._through is None:
+            found = await resolved(given, self._dependencies.resolve, self._dependencies.environ)
         self._spec = spec = replace(found, auth=given.auth)
         transport = self._transport(_first(spec, known))
         plan = self._plan(transport.facts, revision)
@@ -173,7 +189,7 @@ class _Attempt:
         )
 
     def _transport(self, facts: TransportFacts) -> Transport:
-        given = self._dependencies.make_transport(self._spec)
+        given = self._through or self._dependencies.make_transport(self._spec)
         if given is not None:
             return given
         match facts.name:
@@ -192,6 +208,8 @@ class _Attempt:
                     "The memory transport connects to a server in this program, and the program gave none.",
                     hint="Give Dependencies a make_transport that returns one for this spec.",
                 )
+            case "gateway":
+                raise UsageError("This server runs at another gateway, and nobody said where.")
             case unknown:
                 assert_never(unknown)
 

@@ -454,6 +454,10 @@ class Manager:
             raise UsageError(f"MCP server '{name}' is disabled.", hint=f"Run: {enable}")
         return server
 
+    def shared_server(self, spec: ServerSpec) -> LiveServer | None:
+        """What runs a shared spec, whoever uses it; None when nothing does any more."""
+        return self._pool.shared.get(spec)
+
     def stderr(self, name: str, count: int = 20, agent: str = ANY_AGENT) -> list[str]:
         """The last lines that a server's program wrote to standard error, each with its time; a server's words, which may be anything."""
         return self.stderr_log.tail(self.server(name, agent).spec, count)

@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 import msgspec
 
-TransportName = Literal["stdio", "streamable-http", "sse", "memory"]
+TransportName = Literal["stdio", "streamable-http", "sse", "memory", "gateway"]
 
 
 class TransportFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,9 +40,11 @@ STREAMABLE_HTTP: Final = TransportFacts(
 )
 LEGACY_SSE: Final = TransportFacts(name="sse", is_legacy=True, alternative="streamable-http")
 MEMORY: Final = TransportFacts(name="memory")
+# To a server that another gateway runs.
+GATEWAY: Final = TransportFacts(name="gateway", always_answers=True)
 
-# Those that can be written in a config; the other one needs a program that brings the server.
+# Those that can be written in a config; of the others one needs a program that brings the server, and one a fleet of gateways.
 CONFIGURED: Final[tuple[TransportName, ...]] = (STDIO.name, STREAMABLE_HTTP.name, LEGACY_SSE.name)
 TRANSPORTS: Final[dict[TransportName, TransportFacts]] = {
-    facts.name: facts for facts in (STDIO, STREAMABLE_HTTP, LEGACY_SSE, MEMORY)
+    facts.name: facts for facts in (STDIO, STREAMABLE_HTTP, LEGACY_SSE, MEMORY, GATEWAY)
 }

@@ -33,6 +33,7 @@ from openclaw.mcp.connect import Dependencies, Listener, connect
 from openclaw.mcp.events import PromptsChanged, ResourceChanged, ServerEvent
 from openclaw.mcp.fetching import may_fetch
 from openclaw.mcp.limiter import Limiter
+from openclaw.mcp.placing import Placed
 from openclaw.mcp.server.listing import Listing
 from openclaw.mcp.server.parts import ServerParts
 from openclaw.mcp.status import auth_of
@@ -115,6 +116,10 @@ class Limiters(msgspec.Struct, frozen=True):
     fetchers: Limiter
 
 
+class PlacingError(TransportError):
+    """Where the server runs could not be found out, or that gateway not be reached."""
+
+
 def event_of(error: OpenClawError, spec: ServerSpec) -> LifecycleEvent:
     """What a failure means for the lifecycle of a server: a person has to act, it cannot work as configured, or it may pass."""
     # The reason may repeat words of the server, and they a secret it was given: masked before it is cut, so that no half of one stays.
@@ -184,6 +189,8 @@ class ServerConnection:
         # When the connect timeout is used up: known once it was started, until its tools were listed. And what tells so.
         self._due = _NEVER
         self._alarm: asyncio.TimerHandle | None = None
+        # Where the server runs: here, unless somebody says otherwise.
+        self._placed = Placed()
 
     async def run(self) -> None:
         """The whole of it. Never raises but CancelledError; tells how it ended, before it closes what was opened."""
@@ -207,7 +214,16 @@ class ServerConnection:
             self._end(LifecycleEvent("lost", f"An internal error: {type(error).__name__}."))
 
     def _failed(self, error: OpenClawError) -> None:
-        self._end(event_of(error, self._spec), used_up=self._time() >= self._due - _TICK)
+        self._end(self._event_of(error), used_up=self._time() >= self._due - _TICK)
+
+    def _event_of(self, error: OpenClawError) -> LifecycleEvent:
+        """What a failure means: of a server that runs elsewhere, that it is away, and no crash of a process of ours."""
+        event = event_of(error, self._spec)
+        if event.name in ("lost", "sign-in") and (
+            self._placed.elsewhere is not None or isinstance(error, PlacingError)
+        ):
+            return LifecycleEvent("away", event.reason)
+        return event
 
     def _end(self, event: LifecycleEvent, *, used_up: bool = False) -> None:
         if not self._is_over:
@@ -243,7 +259,14 @@ class ServerConnection:
 
     async def _connect(self, stack: AsyncExitStack) -> Client:
         spec = self._spec
-        fetches = not self._catalog.is_known and spec.facts.is_process and may_fetch(spec.command, spec.args)
+        if (place := self._dependencies.place) is not None and spec.placement == "one":
+            try:
+                self._placed = await stack.enter_async_context(place(spec))
+            except OpenClawError as error:
+                # Nothing is wrong with the server, and another gateway may well be asked the next time.
+                raise PlacingError(error.message, hint=error.hint) from error
+        is_new = not self._catalog.is_known and self._placed.elsewhere is None
+        fetches = is_new and spec.facts.is_process and may_fetch(spec.command, spec.args)
         async with self._start_slot(fetches=fetches):
             return await self._attempt(stack, fetches=fetches)
 
@@ -256,7 +279,7 @@ class ServerConnection:
         there are more slots for the others, and its own next attempt is among the starters: without a network, twelve servers must not
         wait for each other one by one.
         """
-        if not self._spec.facts.is_process:
+        if not self._spec.facts.is_process or self._placed.elsewhere is not None:
             return nullcontext()
         if fetches and not self._catalog.was_left_fetching and not self._catalog.is_overdue:
             return self._limiters.fetchers.hold(at_most=min(self._spec.connect_timeout, FETCHER_YIELDS), widens=True)
@@ -272,7 +295,10 @@ class ServerConnection:
         known: dict[str, str] = {"revision": self._catalog.revision, "transport": self._catalog.transport}
         leaves = fetches and dependencies.lets_fetch and not self._catalog.was_left_fetching
         try:
-            return await connect(stack, self._spec, dependencies, listener, fetches=fetches, leaves=leaves, **known)
+            through = self._placed.elsewhere
+            return await connect(
+                stack, self._spec, dependencies, listener, fetches=fetches, leaves=leaves, through=through, **known
+            )
         except asyncio.CancelledError:
             if leaves:
                 self._catalog.mark_left_fetching()
@@ -293,20 +319,23 @@ class ServerConnection:
         self._arm()
         lost = asyncio.create_task(client.connection.wait_lost())
         kept = asyncio.create_task(self._keep(client))
+        moved = asyncio.create_task(self._placed.over.wait())
         others: list[asyncio.Task[None]] = []
         if client.agreement.modern:
             others.append(asyncio.create_task(self._listing.listener(client).run()))
         try:
-            await asyncio.wait((lost, kept), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((lost, kept, moved), return_when=asyncio.FIRST_COMPLETED)
             if kept.done():
                 kept.result()
+            if moved.done():
+                self._end(LifecycleEvent("away", "It is handed over to another gateway."))
             if not self._is_over:
                 error = await lost
                 self._end(
-                    event_of(error, self._spec) if error else LifecycleEvent("lost", "The server ended the connection.")
+                    self._event_of(error) if error else LifecycleEvent("lost", "The server ended the connection.")
                 )
         finally:
-            tasks = [lost, kept, *others]
+            tasks = [lost, kept, moved, *others]
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
@@ -384,7 +413,7 @@ class ServerConnection:
             # It answers, if only to say no.
             pass
         except TransportError as error:
-            event = event_of(error, self._spec)
+            event = self._event_of(error)
             if client.connection.last_heard > self._silent_since:
                 self._silent_since = asked
             is_dead = self._time() - self._silent_since > self._state.longest_call
@@ -392,7 +421,7 @@ class ServerConnection:
                 self._is_suspect = True
                 await asyncio.sleep(REFUSAL_PAUSE)
                 return None
-            if event.name != "lost" or is_dead or not self._state.is_busy:
+            if event.name not in ("lost", "away") or is_dead or not self._state.is_busy:
                 return event
             await asyncio.sleep(SUSPICION_PAUSE)
             return None
