@@ -103,6 +103,7 @@ LATE: dict[str, str] = {
     "openclaw.gateway.command": "`gateway status` and `stop` need no gateway",
     "openclaw.gateway.credentials": "few tokens are references",
     "openclaw.gateway.gateway": "servers are begun to be started before aiohttp's server is loaded",
+    "openclaw.gateway.routes": "only a gateway of a fleet is asked by others",
     "openclaw.mcp.connect": "stdio servers need no HTTP client",
     "openclaw.mcp.embedding": "few configs name secrets",
     "openclaw.mcp.manager": "few programs have anybody sign in, and sign-ins need an HTTP client",

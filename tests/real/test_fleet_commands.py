@@ -257,7 +257,7 @@ async def test_the_gateways_of_a_fleet_are_listed_with_what_they_hold_and_whethe
             app = gateway.gateway.app
             fleet = app.engine.fleet
             assert fleet is not None
-            async with app.store.turn("agent:main:one", "main"), fleet.leases.hold("server:clock"):
+            async with app.store.turn("agent:main:one", "main"), fleet.leases.hold("token:clock"):
                 busy = json.loads((await asyncio.to_thread(place.run, "fleet", "--json")).stdout)
                 shown = (await asyncio.to_thread(place.run, "fleet")).stdout
             await fleet.database.value(
@@ -267,9 +267,10 @@ async def test_the_gateways_of_a_fleet_are_listed_with_what_they_hold_and_whethe
     assert nobody.returncode == 0
     assert nobody.stdout.startswith("No gateway uses postgres://127.0.0.1:")
     [one] = busy["gateways"]
-    assert (one["alive"], one["turns"], one["leases"]) == (True, 1, ["server:clock"])
+    assert (one["alive"], one["turns"], one["servers"], one["leases"]) == (True, 1, [], ["token:clock"])
+    assert one["url"].startswith("http://127.0.0.1:")
     assert [row.split()[0] for row in shown.splitlines()] == ["gateway", one["name"]]
-    assert "server:clock" in shown
+    assert "token:clock" in shown
     assert [(each["name"], each["alive"], each["turns"]) for each in dead["gateways"]] == [
         (one["name"], True, 0),
         ("gone", False, 0),

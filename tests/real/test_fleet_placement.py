@@ -75,6 +75,8 @@ async def test_one_process_serves_all_gateways_with_everything_it_has(
             status, asked = await gateway.post("/v1/mcp/servers/memo/prompt", {"name": "greet", "arguments": {}})
             assert (status, f"Greet {pid}." in json.dumps(asked)) == (200, True), asked
         assert await called(two, "memo__note", "from two") == "noted from two"
+        told = json.loads((await asyncio.to_thread(one.home.run, "fleet", "--json")).stdout)["gateways"]
+        assert sorted((member["servers"], member["leases"]) for member in told) == [([], []), (["memo"], [])]
         # A tool that came while both used it is known to both.
         await called(one, "memo__grow")
         for gateway in (one, two):
@@ -87,7 +89,7 @@ async def test_one_process_serves_all_gateways_with_everything_it_has(
 async def test_progress_and_cancelling_reach_across_gateways(postgres: PostgresServer, tmp_path: Path) -> None:
     journal = tmp_path / "journal"
     async with two_gateways(postgres, tmp_path, memo=entry(journal, placement="one")) as (one, two):
-        guest = two if pid_of(two) is None else one
+        host, guest = (one, two) if pid_of(two) is None else (two, one)
         manager = await guest.gateway.app.engine.manager()
         heard: asyncio.Queue[str] = asyncio.Queue()
 
@@ -100,7 +102,6 @@ async def test_progress_and_cancelling_reach_across_gateways(postgres: PostgresS
         call.cancel()
         await asyncio.gather(call, return_exceptions=True)
         # The gateway that runs it no longer waits for the call either.
-        host = one if guest is two else two
         server = (await host.gateway.app.engine.manager()).server("memo", "main")
         async with asyncio.timeout(HANG_GUARD):
             while server.is_busy:

@@ -84,7 +84,7 @@ async def fleet(context: Context, parsed: Parsed) -> int:
         context.console.line(f"No gateway uses {place} now. Run: openclaw gateway start")
         return 0
     context.console.table(
-        ("gateway", "version", "since", "state", "turns", "leases"),
+        ("gateway", "version", "since", "state", "turns", "servers", "leases"),
         [
             (
                 one.name,
@@ -92,6 +92,7 @@ async def fleet(context: Context, parsed: Parsed) -> int:
                 duration(one.seconds),
                 "alive" if one.alive else "not heard",
                 str(one.turns),
+                ", ".join(one.servers),
                 ", ".join(one.leases),
             )
             for one in members

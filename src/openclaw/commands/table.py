@@ -157,8 +157,8 @@ _FLEET = Command(
     "fleet",
     "List the gateways that share the database, and what each holds.",
     handler="openclaw.commands.store:fleet",
-    details="Turns are conversations that it is in the middle of; leases are what it alone does. What one holds that is not heard any more"
-    " is free for the others.",
+    details="Turns are conversations that it is in the middle of; servers are those it runs for all gateways; leases are what else it alone"
+    " does. What one holds that is not heard any more is free for the others.",
     options=(JSON,),
     local=True,
 )

@@ -3,13 +3,14 @@
 import msgspec
 
 from openclaw.fleet.database import Database
+from openclaw.fleet.placement import placed_server
 
 
 class Member(msgspec.Struct, frozen=True, rename="camel"):
     """One gateway, or a command that takes part for as long as it runs. `seconds` are since it began, by the database's clock.
 
-    `turns` are the conversations it is in the middle of, `leases` the names of what it alone may do. One that is not `alive` has not been
-    heard for too long: whatever it holds is anybody's.
+    `turns` are the conversations it is in the middle of, `servers` those that it runs for all gateways, `leases` the names of whatever else
+    it alone may do. Others reach it at `url`. One that is not `alive` has not been heard for too long: whatever it holds is anybody's.
     """
 
     name: str
@@ -18,13 +19,15 @@ class Member(msgspec.Struct, frozen=True, rename="camel"):
     seconds: float
     alive: bool
     turns: int
+    servers: tuple[str, ...]
     leases: tuple[str, ...]
+    url: str = ""
 
 
 async def members_of(database: Database) -> tuple[Member, ...]:
     """In the order in which they began. Raises StoreError."""
     rows = await database.rows(
-        "SELECT g.name, g.version, g.config,"
+        "SELECT g.name, g.version, g.config, g.url,"
         " extract(epoch FROM clock_timestamp() - g.started)::float8 AS seconds,"
         " g.alive_until > clock_timestamp() AS alive,"
         " coalesce(t.count, 0) AS turns, coalesce(l.names, '{}') AS leases"
@@ -42,7 +45,9 @@ async def members_of(database: Database) -> tuple[Member, ...]:
             row["seconds"],
             row["alive"],
             row["turns"],
-            tuple(row["leases"]),
+            tuple(server for name in row["leases"] if (server := placed_server(name))),
+            tuple(name for name in row["leases"] if not placed_server(name)),
+            row["url"],
         )
         for row in rows
     )

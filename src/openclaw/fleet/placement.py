@@ -224,6 +224,11 @@ def digest_of(spec: ServerSpec, key: bytes) -> str:
     return hmac.new(key, told, hashlib.sha256).hexdigest()[:_DIGITS]
 
 
+def placed_server(lease: str) -> str:
+    """The name of the server that a lease is about; empty when it is about something else."""
+    return lease.removeprefix(PREFIX).rpartition(":")[0] if lease.startswith(PREFIX) else ""
+
+
 def _shown_at(url: str, key: bytes) -> str:
     """What a gateway shows to the one at this address."""
     return hmac.new(key, b"at " + url.encode(), hashlib.sha256).hexdigest()

@@ -17,7 +17,7 @@ from openclaw.errors import ConnectError, DeadlineError, LinkLostError, OpenClaw
 from openclaw.fleet.forwarding import Fault
 from openclaw.fleet.placement import Here
 from openclaw.mcp.client import Client
-from openclaw.mcp.events import PromptsChanged, ResourceChanged, ServerEvent, ToolsChanged
+from openclaw.mcp.events import PromptsChanged, ResourceChanged, ToolsChanged
 from openclaw.mcp.server.server import LiveServer
 from openclaw.mcp.server.state import UnavailableError
 from openclaw.protocol.eras import DISCOVER, INITIALIZE
@@ -60,7 +60,7 @@ async def relay(here: Here, server: LiveServer, message: Message, tell: Tell) ->
         here.end()
 
 
-def notification_of(event: ServerEvent, server: str) -> bytes | None:
+def notification_of(event: object, server: str) -> bytes | None:
     """What other gateways are told of an event; None when it is not about this server, or nothing to them."""
     match event:
         case ToolsChanged() if event.server == server:

@@ -157,7 +157,7 @@ def test_faults_of_types_and_of_rules_are_reported_together_in_the_order_of_the_
         "4:48 mcp.servers.b.timeout: expected a number above 0, found a text.",
         '5:5 mcp.servers.c: a server needs a command to start (stdio) or a url (HTTP). Add "command".',
         "5:16 mcp.servers.c.lazy: expected true or false, found a number.",
-        '7:14 gateway.prot: unknown key; expected allowedHosts, allowedOrigins, auth, bind, port or tools. Did you mean "port"?',
+        '7:14 gateway.prot: unknown key; expected allowedHosts, allowedOrigins, auth, bind, fleetUrl, port or tools. Did you mean "port"?',
     ]
 
 

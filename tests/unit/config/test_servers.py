@@ -200,7 +200,9 @@ def test_every_field_arrives_in_the_spec() -> None:
     )
     assert entry(FULL) == expected
     untouched = {field.name for field in structs.fields(ServerSpec) if getattr(expected, field.name) == field.default}
-    assert untouched == {"section", "where", "owner", "enabled", "fault", "fault_has_place", "commands", "transport"}
+    # With `isolation: "session"` there is no placement.
+    others = {"section", "where", "owner", "enabled", "fault", "fault_has_place", "commands", "transport", "placement"}
+    assert untouched == others
 
 
 @pytest.mark.posix_only("paths as POSIX writes them")
@@ -221,6 +223,7 @@ def test_every_field_arrives_in_the_spec() -> None:
         ("command: 'x', toolTimeout: 5000", "call_timeout", 5.0),
         ("command: 'x', requestTimeoutMs: 5", "max_total_timeout", 0.05),
         ("command: 'x', idleTimeoutMs: 0", "idle_timeout", None),
+        ("command: 'x', placement: 'one'", "placement", "one"),
         ("command: 'x', healthIntervalMs: 0", "health_interval", 0),
         ("url: 'https://h', auth: 'oauth'", "auth", AuthSpec()),
         ("url: 'https://h', auth: 'none'", "auth", None),
@@ -495,6 +498,25 @@ def test_an_entry_handed_over_is_held_against_the_same_rules() -> None:
     with pytest.raises(ConfigError) as caught:
         read_server("web", {"url": "http://example.com"})
     assert "plain http:// is refused" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"url": "https://h"}, "a server with an address is reached from every gateway. Leave placement out."),
+        (
+            {"command": "x", "isolation": "session"},
+            "a server of its own for each conversation runs where the conversation does. Leave placement or isolation out.",
+        ),
+    ],
+)
+def test_one_process_for_all_gateways_is_for_programs_that_conversations_share(
+    given: dict[str, str], sentence: str
+) -> None:
+    assert read_server("x", {"command": "x", "placement": "one"}).placement == "one"
+    with pytest.raises(ConfigError) as caught:
+        read_server("x", {**given, "placement": "one"})
+    assert [str(problem) for problem in caught.value.problems] == [f"mcp.servers.x.placement: {sentence}"]
 
 
 def test_a_spec_shows_its_references_and_none_of_its_credentials() -> None:
