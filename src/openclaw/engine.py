@@ -202,6 +202,7 @@ class Engine:
                 environ=self.env,
                 handlers_of=self._handlers,
                 place=None if self.placement is None else self.placement.place,
+                homes=None if self.fleet is None else self.fleet.homes,
                 trace=None if self.telemetry is None else self.telemetry.requests,
             ),
             state=self.paths.data_dir / "mcp",

@@ -12,6 +12,7 @@ from typing import Any
 import aiohttp
 import pytest
 
+from openclaw.mcp.server.server import LiveServer
 from parts.gateways import GatewayProcess, Home, Running, gateway_process, home, running
 from parts.placed_server import RELEASE, entry, lines_of, starts
 from parts.postgres import PostgresServer
@@ -55,6 +56,12 @@ async def called(gateway: Running, tool: str, words: str = "") -> str:
 def pid_of(gateway: Running) -> int | None:
     (shown,) = [one for one in gateway.gateway._manager.status() if one.name == "memo"]
     return shown.pid
+
+
+async def until_idle(server: LiveServer) -> None:
+    async with asyncio.timeout(HANG_GUARD):
+        while server.is_busy:
+            await asyncio.sleep(0)
 
 
 @pytest.mark.parametrize("options", [(), ("--modern",)])
@@ -103,14 +110,10 @@ async def test_progress_and_cancelling_reach_across_gateways(postgres: PostgresS
         await asyncio.gather(call, return_exceptions=True)
         # The gateway that runs it no longer waits for the call either.
         server = (await host.gateway.app.engine.manager()).server("memo", "main")
-        async with asyncio.timeout(HANG_GUARD):
-            while server.is_busy:
-                await asyncio.sleep(0)
+        await until_idle(server)
         short = await manager.call("memo__wait", {"words": "late"}, agent="main", timeout=0.2)
         assert short.timed_out
-        async with asyncio.timeout(HANG_GUARD):
-            while server.is_busy:
-                await asyncio.sleep(0)
+        await until_idle(server)
         assert await called(guest, "memo__note", "after") == "noted after"
 
 

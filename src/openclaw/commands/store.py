@@ -92,13 +92,18 @@ async def fleet(context: Context, parsed: Parsed) -> int:
                 duration(one.seconds),
                 "alive" if one.alive else "not heard",
                 str(one.turns),
-                ", ".join(one.servers),
+                ", ".join((*one.servers, *_of_conversations(one.conversations))),
                 ", ".join(one.leases),
             )
             for one in members
         ],
     )
     return 0
+
+
+def _of_conversations(count: int) -> tuple[str, ...]:
+    """Servers that conversations have for themselves, in words."""
+    return (f"those of {count} conversation{'' if count == 1 else 's'}",) if count else ()
 
 
 async def migrate(context: Context, parsed: Parsed) -> int:

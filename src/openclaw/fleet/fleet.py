@@ -20,6 +20,7 @@ from openclaw.fleet.presence import Presence, Times, Who
 from openclaw.fleet.questions import FleetBoard
 from openclaw.fleet.revisions import Revisions
 from openclaw.fleet.runs import FleetRuns
+from openclaw.fleet.session_homes import FleetSessionHomes
 from openclaw.fleet.sessions import PostgresStore
 from openclaw.fleet.tokens import SharedKey, TokenRecords
 from openclaw.secrets.store.encrypted import EncryptedStore
@@ -54,6 +55,7 @@ class Fleet:
         self.pages = FleetPages(self.database, self.revisions)
         self.board = FleetBoard(self.database, self.presence, self.notices)
         self.runs = FleetRuns(self.database, self.presence, self.notices)
+        self.homes = FleetSessionHomes(self.database, self.presence, self.leases, self.notices)
         self._name = who.name
 
     def token_store(self, key: str, resolve: Callable[[str], Awaitable[str]]) -> EncryptedStore:
@@ -96,6 +98,7 @@ class Fleet:
         return self.presence.may_act()
 
     async def close(self) -> None:
+        await self.homes.close()
         await self.runs.close()
         await self.board.close()
         await self.revisions.close()

@@ -4,13 +4,15 @@ import msgspec
 
 from openclaw.fleet.database import Database
 from openclaw.fleet.placement import placed_server
+from openclaw.fleet.session_homes import PREFIX as HOMES
 
 
 class Member(msgspec.Struct, frozen=True, rename="camel"):
     """One gateway, or a command that takes part for as long as it runs. `seconds` are since it began, by the database's clock.
 
-    `turns` are the conversations it is in the middle of, `servers` those that it runs for all gateways, `leases` the names of whatever else
-    it alone may do. Others reach it at `url`. One that is not `alive` has not been heard for too long: whatever it holds is anybody's.
+    `turns` are the conversations it is in the middle of, `servers` those that it runs for all gateways, `conversations` how many have
+    servers of their own there, `leases` the names of whatever else it alone may do. Others reach it at `url`. One that is not `alive` has
+    not been heard for too long: whatever it holds is anybody's.
     """
 
     name: str
@@ -20,6 +22,7 @@ class Member(msgspec.Struct, frozen=True, rename="camel"):
     alive: bool
     turns: int
     servers: tuple[str, ...]
+    conversations: int
     leases: tuple[str, ...]
     url: str = ""
 
@@ -46,7 +49,8 @@ async def members_of(database: Database) -> tuple[Member, ...]:
             row["alive"],
             row["turns"],
             tuple(server for name in row["leases"] if (server := placed_server(name))),
-            tuple(name for name in row["leases"] if not placed_server(name)),
+            sum(name.startswith(HOMES) for name in row["leases"]),
+            tuple(name for name in row["leases"] if not placed_server(name) and not name.startswith(HOMES)),
             row["url"],
         )
         for row in rows

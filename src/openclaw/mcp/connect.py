@@ -21,7 +21,7 @@ from openclaw.errors import ConnectError, HttpStatusError, LinkLostError, Proces
 from openclaw.mcp.client import Client
 from openclaw.mcp.fetching import FETCH_SECONDS
 from openclaw.mcp.handlers import ELICIT, Handlers, OnLog
-from openclaw.mcp.placing import Place
+from openclaw.mcp.placing import Place, SessionHomes
 from openclaw.mcp.rounds import VISITED, VisitedPages
 from openclaw.mcp.status import auth_of
 from openclaw.mcp.wording import MAX_LABEL
@@ -76,6 +76,8 @@ class Dependencies(msgspec.Struct, frozen=True):
     make_transport: MakeTransport = lambda spec: None
     # Who says where a server runs that has `placement: "one"`; without it, here.
     place: Place | None = None
+    # Who says whether servers that a session has for itself run here; without it, they do.
+    homes: SessionHomes | None = None
     handlers: Handlers = msgspec.field(default_factory=Handlers)
     # In place of `handlers`, where what is answered depends on the server.
     handlers_of: Callable[[ServerSpec], Handlers] | None = None

@@ -34,6 +34,9 @@ class ServerPool:
         self._idle_ttl = idle_ttl
         self._ttl_changed = asyncio.Event()
         self._sweeper = asyncio.create_task(self._sweep())
+        self._homes = dependencies.connect.homes
+        if self._homes is not None:
+            self._homes.on_wanted(self._end_elsewhere)
 
     def apply(self, desired: Iterable[ServerSpec]) -> tuple[list[LiveServer], list[LiveServer]]:
         """Make what runs fit the specs. Those that are new, and those that the caller is to `end`.
@@ -105,10 +108,14 @@ class ServerPool:
     # For one conversation alone
 
     async def private(self, shared: LiveServer, session: str) -> LiveServer:
-        """What runs a server for one conversation. Waits only for another to end, when there is no room for both."""
+        """What runs a server for one conversation. Waits for another to end when there is no room for both, and for the one that another
+        gateway ran for this conversation. Raises StoreError when that does not end."""
         key = (shared.spec, session)
         if key not in self._private and not self._dependencies.limiters.servers.has_free:
             await self._make_room()
+        if key not in self._private and self._homes is not None:
+            # Right before it begins: what is ours here may be asked for elsewhere a moment later.
+            await self._homes.enter(session)
         if key not in self._private:
             # Its comings and goings are the conversation's own business, and the shared one tells of the tools.
             quiet = structs.replace(self._dependencies, emit=lambda event: None)
@@ -144,6 +151,18 @@ class ServerPool:
 
     async def _end_private(self, keys: Sequence[tuple[ServerSpec, str]]) -> None:
         await self.end([self._private.pop(key) for key in keys])
+        if self._homes is not None:
+            for session in {session for _, session in keys} - {session for _, session in self._private}:
+                await self._homes.leave(session)
+
+    async def _end_elsewhere(self, session: str, must: bool) -> bool:
+        """A conversation goes on at another gateway, or this one may run nothing any more."""
+        keys = [key for key in self._private if key[1] == session]
+        if not must and any(self._private[key].is_busy for key in keys):
+            return False
+        await self._end_private(keys)
+        # Somebody may have begun one again meanwhile.
+        return not any(of == session for _, of in self._private)
 
     def _run(self, server: LiveServer) -> LiveServer:
         self._tasks[server] = asyncio.create_task(

@@ -16,6 +16,7 @@ from typing import Any
 from msgspec import structs
 
 from openclaw.config.servers import ServersOptions, ServerSpec
+from openclaw.errors import StoreError
 from openclaw.json_schema import CheckerCache
 from openclaw.mcp.pool import ServerPool
 from openclaw.mcp.readiness import Readiness
@@ -31,7 +32,7 @@ from openclaw.mcp.tools.registry import Difference, Registry, ToolEntry, Toolset
 from openclaw.mcp.tools.results import Result
 from openclaw.mcp.wording import absence, no_such_tool, trouble
 from openclaw.media import MediaStore
-from openclaw.tool import Absence, Invocation, Tool, ToolFacts, ToolResult, find_absence
+from openclaw.tool import Absence, Invocation, OwnWords, Tool, ToolFacts, ToolResult, find_absence
 from openclaw.transport.connection import OnProgress
 
 _log = logging.getLogger(__name__)
@@ -178,7 +179,10 @@ class View:
         spec = entry.spec
         server = self.servers[spec.name]
         if spec.isolation == "session" and session:
-            server = await self._pool.private(server, session)
+            try:
+                server = await self._pool.private(server, session)
+            except StoreError as error:
+                return Result.failed(OwnWords(error))
         patience = spec.call_timeout if timeout is None else timeout
         if entry.is_utility:
             return await server.call_utility(entry.definition.name, arguments, timeout=patience, invocation=invocation)
