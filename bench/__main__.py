@@ -21,6 +21,7 @@ from bench.measures import (
     calls,
     connect,
     day,
+    fleet,
     growth,
     large,
     placed,
@@ -62,6 +63,7 @@ MEASURES: dict[str, tuple[set[str], Callable[[Run], None]]] = {
     "day": ({"day", "hours"}, day.measure),
     "approvals": ({"approvals"}, approvals.measure),
     "telemetry": ({"telemetry"}, telemetry.measure),
+    "fleet": ({fleet.TURNS, fleet.ROOM, fleet.APPENDS}, fleet.measure),
     "search": ({"search"}, search.measure),
 }
 # Those that write a page of their own and leave the results of the others alone.

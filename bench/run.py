@@ -116,10 +116,14 @@ def _one_line(error: Exception) -> str:
     return " ".join(str(error).split())[:MOST_WORDS] or type(error).__name__
 
 
-def report_of(module: str, *arguments: str, patience: float) -> dict[str, Any]:
-    """Run a program of bench/ours in a process and a state directory of its own; it prints one JSON object. Raises Failed."""
+def report_of(module: str, *arguments: str, patience: float, with_tests: bool = False) -> dict[str, Any]:
+    """Run a program of bench/ours in a process and a state directory of its own; it prints one JSON object. Raises Failed.
+
+    `with_tests`: it uses parts of the tests.
+    """
+    more = {"PYTHONPATH": str(ROOT / "tests")} if with_tests else {}
     with tempfile.TemporaryDirectory(prefix="bench-") as home:
         command = [sys.executable, "-m", module, *arguments]
-        printed = finished(command, environment(Path(home)), cwd=ROOT, patience=patience)
+        printed = finished(command, environment(Path(home)) | more, cwd=ROOT, patience=patience)
     found: dict[str, Any] = json.loads(printed.strip().splitlines()[-1])
     return found

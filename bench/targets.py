@@ -110,6 +110,9 @@ TARGETS = (
         would_reach="No look at the arguments for hosts once foreign text was read, which is what holds back a call that sends it out, "
         "and the verdict kept in the tool itself in place of a look-up.",
     ),
+    Target(
+        "a message stored in PostgreSQL", "appends", "a message, PostgreSQL append", "ratio", 2.0, base="a bare INSERT"
+    ),
 )
 
 

@@ -316,6 +316,56 @@ SECTIONS = (
         ),
     ),
     Section(
+        "Storing what was said",
+        ("appends",),
+        "OpenClaw alone: one message (of some 100 bytes, and of 10 KB) stored in a turn and acknowledged, and a bare INSERT of the same "
+        "bytes, one after the other all the time: in PostgreSQL over the same driver and in an SQLite file, both with fsync. The ratio is "
+        "the median of rounds of 100, with the least and the most of them. What is stored in a turn of a fleet is fenced: the database "
+        "looks whose turn it is and whether that gateway is alive, and counts, in the same transaction.",
+        (
+            Column("append", "stored in a turn"),
+            Column("insert", "a bare INSERT"),
+            Column("ratio", "ratio"),
+            Column("least", "at least"),
+            Column("most", "at most"),
+        ),
+        alone=True,
+    ),
+    Section(
+        "Many gateways on one PostgreSQL",
+        ("fleet",),
+        "OpenClaw alone: turns over HTTP with a model that plays a script, eight conversations at a time at each gateway; gateways, "
+        "PostgreSQL (fsync on) and callers all on this one machine. So what runs out is its processors: from two gateways on they share "
+        "what there is, and turns a second say nothing of gateways on machines of their own. What carries over is the processor time "
+        "of a turn: that of a gateway is spent on its machine, that of PostgreSQL on the database's, which as many gateways keep busy as "
+        "their turns a second times that time come to its cores. Database time is what the statements of a turn took, with their waits for "
+        "the disk and each other (pg_stat_statements); statements with those of the heartbeat.",
+        (
+            Column("turns", "turns a second"),
+            Column("turn", "a turn"),
+            Column("gateways", "processor time of a turn: gateway"),
+            Column("postgres", "PostgreSQL"),
+            Column("callers", "callers"),
+            Column("database", "database time"),
+            Column("statements", "statements"),
+            Column("wal", "bytes of WAL"),
+        ),
+        (Chart("turns", "Turns a second, by gateways on this one machine", "all on the same processors", ratio=False),),
+        alone=True,
+    ),
+    Section(
+        "What a turn leaves in PostgreSQL",
+        ("fleet-room",),
+        "Of the same turns, each a question of 78 characters and an answer of 28: bytes of its events, and what the tables with their "
+        "indexes grew by; notices to other gateways; and connections of a gateway that is busy.",
+        (
+            Column("said", "bytes of events in a turn"),
+            Column("stored", "bytes the database grew by"),
+            Column("notices", "notices a turn"),
+            Column("connections", "connections a gateway"),
+        ),
+    ),
+    Section(
         "Growth: a turn in a long session",
         ("turns",),
         "OpenClaw alone: one more turn, without the model, in a session of so many messages; the median of 60 turns of each, in rounds. A "

@@ -56,6 +56,7 @@ class Database:
     def __init__(self, address: Callable[[], Awaitable[Address]], *, patience: float = PATIENCE) -> None:
         self._address_of = address
         self._address: Address | None = None
+        self._place = "PostgreSQL"
         self._patience = patience
         self._pool: asyncpg.Pool[Record] | None = None
         self._opening = asyncio.Lock()
@@ -66,7 +67,7 @@ class Database:
     @property
     def place(self) -> str:
         """Its address without credentials, once it is known."""
-        return place_of(self._address.url) if self._address else "PostgreSQL"
+        return self._place
 
     @property
     def software(self) -> str:
@@ -102,17 +103,15 @@ class Database:
     @asynccontextmanager
     async def connected(self) -> AsyncIterator[Connection]:
         """A connection of the pool; a fault of it is a StoreError, and nothing is tried again."""
-        with_faults = self.place
         try:
             pool = await self._opened()
-            with_faults = self.place
             async with pool.acquire(timeout=CONNECT_SECONDS) as connection:
                 yield connection
         except Exception as error:
             if getattr(error, "sqlstate", "") == "25006" and self._pool is not None:
                 # It has become a standby: whatever else is open leads there too.
                 await self._pool.expire_connections()
-            problem = store_error(with_faults, error)
+            problem = store_error(self._place, error)
             if problem is None or problem is error:
                 raise
             raise problem from error
@@ -162,6 +161,7 @@ class Database:
     async def _resolved(self) -> Address:
         if self._address is None:
             self._address = await self._address_of()
+            self._place = place_of(self._address.url)
         return self._address
 
     async def _opened(self) -> "asyncpg.Pool[Record]":

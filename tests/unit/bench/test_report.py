@@ -209,7 +209,10 @@ def test_every_promise_is_shown_in_some_section() -> None:
     columns = [(measure, column) for section in SECTIONS for measure in section.measures for column in section.columns]
     shown = {(measure, column.case) for measure, column in columns}
     shown |= {(measure, f"{column.case} usable") for measure, column in columns if column.servers}
-    assert [target.case for target in TARGETS if (target.measure, target.case) not in shown] == []
+    # Where only we are measured, a case is a row and a column of its table.
+    alone = {(s.measures[0], column.case) for s in SECTIONS if s.alone for column in s.columns}
+    missing = [target for target in TARGETS if (target.measure, target.case) not in shown]
+    assert [one.case for one in missing if (one.measure, one.case.rpartition(" ")[2]) not in alone] == []
 
 
 def test_charts_are_well_formed_and_carry_their_labels() -> None:
