@@ -505,6 +505,53 @@ def test_nobody_reads_a_private_part_of_another_object() -> None:
     assert not wrong
 
 
+# Who keeps things, each one of several that keep the same contract: whoever has one asks nobody which it is.
+_KEEPERS = {
+    *("Store", "SqliteStore", "MemoryStore", "PostgresStore", "TracedStore"),
+    *("Records", "FileRecords", "TokenRecords"),
+    *("Grants", "GrantStore", "FleetGrants"),
+    *("PinStore", "PinFiles", "FleetPins"),
+    *("Pages", "PageTokens", "FleetPages"),
+    *("Board", "OwnBoard", "FleetBoard"),
+    *("RunDirectory", "OwnDirectory", "FleetRuns"),
+    *("AuditTrail", "AuditFile", "FleetAudit"),
+}
+
+
+def test_nobody_asks_which_store_it_has() -> None:
+    """No `isinstance` on a store, nor a `match` or a comparison by its class: what one can do that another cannot is in the contract."""
+    wrong = []
+    for path in modules():
+        for node in ast.walk(tree_of(path)):
+            asked: list[ast.AST] = []
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Name)
+                and node.func.id in ("isinstance", "issubclass")
+            ):
+                asked = [*node.args[1:]]
+            elif isinstance(node, ast.MatchClass):
+                asked = [node.cls]
+            elif isinstance(node, ast.Compare) and any(
+                isinstance(one, ast.Is | ast.IsNot | ast.Eq) for one in node.ops
+            ):
+                asked = [*node.comparators]
+            named = {
+                one.id if isinstance(one, ast.Name) else one.attr
+                for each in asked
+                for one in ast.walk(each)
+                if isinstance(one, ast.Name | ast.Attribute)
+            }
+            if found := named & _KEEPERS:
+                wrong.append(f"{path.name}:{getattr(node, 'lineno', 0)}: {sorted(found)}")
+    assert not wrong
+
+
+def test_every_store_that_must_not_be_asked_for_is_there() -> None:
+    defined = {node.name for path in modules() for node in ast.walk(tree_of(path)) if isinstance(node, ast.ClassDef)}
+    assert sorted(_KEEPERS - defined) == []
+
+
 _UNIT = Path(__file__).parent / "unit"
 # What the folders of tests/unit mirror, if not the one of that name in the package.
 _MIRRORED = {"bench": SOURCE.parent.parent / "bench", "parts": _UNIT.parent / "parts"}

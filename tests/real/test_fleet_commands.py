@@ -2,9 +2,7 @@
 
 import asyncio
 import json
-import os
 import signal
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +17,7 @@ from openclaw.fleet.moving import Sessions
 from openclaw.sessions.sqlite import SqliteStore
 from openclaw.sessions.store import Store
 from parts.gateways import Home, gateway_process, home, running
+from parts.moving import killed
 from parts.postgres import PostgresServer, fleet_at
 from parts.processes import HANG_GUARD
 
@@ -123,28 +122,8 @@ async def test_migrating_can_be_killed_at_any_moment_and_run_again(postgres: Pos
     source = SqliteStore(file)
     await fill(source, 160)
     await source.close()
-    script = (
-        "import asyncio, sys\n"
-        "from pathlib import Path\n"
-        "from openclaw.fleet.moving import Sessions\n"
-        "from parts.postgres import fleet_at\n"
-        "async def main():\n"
-        "    fleet = fleet_at(sys.argv[2])\n"
-        "    part = Sessions(Path(sys.argv[1]), fleet.database, fleet.sessions)\n"
-        "    await part.copy(lambda done, of: print(done, flush=True))\n"
-        "asyncio.run(main())\n"
-    )
     for lots in (1, 2):
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-c", script, str(file), url),
-            stdout=asyncio.subprocess.PIPE,
-            env={"PYTHONPATH": str(Path(__file__).parent.parent), "PATH": os.defpath},
-        )
-        assert process.stdout
-        for _ in range(lots):
-            await process.stdout.readline()
-        process.kill()
-        await process.communicate()
+        await killed("sessions", file, url, lots=lots)
 
     fleet = fleet_at(url)
     part = Sessions(file, fleet.database, fleet.sessions)

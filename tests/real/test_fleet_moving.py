@@ -1,8 +1,6 @@
 """Tokens, grants, pins, pages and the audit trail are moved from files into the database: equal, again at will, and after kill -9."""
 
-import asyncio
 import os
-import sys
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -24,6 +22,7 @@ from openclaw.security.audit_file import AuditFile
 from openclaw.security.grants import GrantStore
 from parts.auth_program import Clock, Program
 from parts.auth_server import AuthServer
+from parts.moving import killed
 from parts.postgres import PostgresServer, fleet_at
 
 pytestmark = pytest.mark.real
@@ -151,28 +150,8 @@ async def test_a_trail_is_moved_line_by_line_also_after_kill_9_and_comes_before_
 ) -> None:
     url, file = await postgres.new_database(), tmp_path / "calls.jsonl"
     write_trail(file)
-    script = (
-        "import asyncio, sys\n"
-        "from pathlib import Path\n"
-        "from openclaw.fleet.moving_records import AuditMoved\n"
-        "from openclaw.security.audit_file import AuditFile\n"
-        "from parts.postgres import fleet_at\n"
-        "async def main():\n"
-        "    part = AuditMoved(AuditFile(Path(sys.argv[1])), fleet_at(sys.argv[2]).database, 'one')\n"
-        "    await part.copy(lambda done, of: print(done, flush=True))\n"
-        "asyncio.run(main())\n"
-    )
     for lots in (1, 2):
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-c", script, str(file), url),
-            stdout=asyncio.subprocess.PIPE,
-            env={"PYTHONPATH": str(Path(__file__).parent.parent), "PATH": os.defpath},
-        )
-        assert process.stdout
-        for _ in range(lots):
-            await process.stdout.readline()
-        process.kill()
-        await process.communicate()
+        await killed("audit", file, url, lots=lots)
     fleet = fleet_at(url)
     trail = fleet.audit_trail(AuditFile(tmp_path / "instead.jsonl"))
     trail.start()

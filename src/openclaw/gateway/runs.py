@@ -225,6 +225,7 @@ class Runs:
         self._runs[run.id] = run
         self._events.send(RunChanged(run.id, agent, session))
         run.task = asyncio.get_running_loop().create_task(self._carry_out(run, work), name=f"run-{run.id}")
+        run.task.add_done_callback(lambda task: self._end(run, "cancelled", has_said_so=False))
         return run
 
     def find(self, id: str) -> Run | None:
@@ -279,12 +280,18 @@ class Runs:
             _log.error("A run failed by the gateway's own fault: %s", type(fault).__name__)
             _log.debug("the run failed", exc_info=fault)
         finally:
-            if not seen.has_ended:
-                _, data = run_event(RunEnd("cancelled" if reason == "cancelled" else "error", Usage(), redact(error)))
-                run.add("ended", data)
-            run.end(reason)
-            self.directory.over(run.state())
-            self._events.send(RunChanged(run.id, run.agent, run.session, reason))
+            self._end(run, reason, error, has_said_so=seen.has_ended)
+
+    def _end(self, run: Run, reason: str, error: str = "", *, has_said_so: bool) -> None:
+        """Once: also of a run that was ended before its task took the first step."""
+        if run.is_over:
+            return
+        if not has_said_so:
+            _, data = run_event(RunEnd("cancelled" if reason == "cancelled" else "error", Usage(), redact(error)))
+            run.add("ended", data)
+        run.end(reason)
+        self.directory.over(run.state())
+        self._events.send(RunChanged(run.id, run.agent, run.session, reason))
 
     def _forget(self) -> None:
         """Those that ended a while ago, and the oldest of too many."""
