@@ -11,12 +11,12 @@ ARG BASE=docker.io/library/python:3.13-slim
 FROM ${BASE} AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
 WORKDIR /source
-COPY requirements/build.lock requirements/runtime.lock requirements/
+COPY requirements/build.lock requirements/image.lock requirements/
 # What is built with stays in this stage; what is run has neither pip nor anything else that nobody uses.
 RUN python -m venv /build \
     && /build/bin/python -m pip install --require-hashes -r requirements/build.lock \
     && python -m venv --without-pip /opt/openclaw \
-    && /build/bin/python -m pip --python /opt/openclaw/bin/python install --require-hashes -r requirements/runtime.lock
+    && /build/bin/python -m pip --python /opt/openclaw/bin/python install --require-hashes -r requirements/image.lock
 COPY pyproject.toml README.md LICENSE CHANGELOG.md ./
 COPY scripts/package_metadata.py scripts/
 COPY src src

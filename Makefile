@@ -95,7 +95,7 @@ lock: ## pin every version with its hashes (needs uv)
 	$(PIN) --universal pyproject.toml --group dev -o requirements/dev.lock
 	$(PIN) --universal -c requirements/dev.lock pyproject.toml --group demo -o requirements/demo.lock
 	# For the image: with what its config may ask for, and compose.yaml puts beside it.
-	$(PIN) --universal -c requirements/dev.lock --extra code --extra otel --extra pdf --extra postgres pyproject.toml -o requirements/runtime.lock
+	$(PIN) --universal -c requirements/dev.lock --extra code --extra otel --extra pdf --extra postgres pyproject.toml -o requirements/image.lock
 	for group in build deploy dist docs workflows release; do $(PIN) --universal -c requirements/dev.lock --group $$group -o requirements/$$group.lock; done
 	for name in requirements/real/*.in bench/contenders/environments/*.in; do $(PIN) $$name -o $${name%.in}.lock; done
 	# The package with the weights asks for programs to run them that have to be compiled; ours is named beside it.

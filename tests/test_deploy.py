@@ -1,14 +1,19 @@
 """What the gateway is deployed with: the image, compose, Kubernetes. Their schemas are `make lint`'s and `make check-deploy`'s."""
 
+import os
 import re
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from openclaw.config.load import load_config
 from openclaw.config.paths import Paths
 from openclaw.version import __version__
+from parts.processes import HANG_GUARD
 
 ROOT = Path(__file__).parent.parent
 MANIFESTS = sorted((ROOT / "deploy" / "kubernetes").glob("*.yaml"))
@@ -98,16 +103,71 @@ def test_the_pod_keeps_the_restricted_rules_of_its_namespace() -> None:
     assert {mount["mountPath"] for mount in container["volumeMounts"]} == {"/data", "/etc/openclaw", "/tmp"}
 
 
-def test_the_gateway_of_compose_has_no_more_rights_than_the_pod() -> None:
-    services = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))["services"]
-    gateway = services["gateway"]
+def services() -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))["services"]
+    return found
+
+
+@pytest.mark.parametrize("name", ["gateway", "gateway-1", "gateway-2", "tables"])
+def test_the_gateways_of_compose_have_no_more_rights_than_the_pod(name: str) -> None:
+    gateway = services()[name]
     assert (gateway["read_only"], gateway["cap_drop"], gateway["security_opt"]) == (
         *(True, ["ALL"]),
         ["no-new-privileges:true"],
     )
-    assert gateway["ports"] == [f"127.0.0.1:{PORT}:{PORT}"]
-    assert {name: one.get("profiles", []) for name, one in services.items()} == {
+
+
+def test_one_port_is_open_on_loopback_by_the_gateway_that_is_alone_or_by_the_proxy() -> None:
+    open_ports = {name: one["ports"] for name, one in services().items() if "ports" in one}
+    assert open_ports == {name: [f"127.0.0.1:{PORT}:{PORT}"] for name in ("gateway", "proxy")}
+    assert {name: one.get("profiles", []) for name, one in services().items()} == {
         "gateway": [],
-        "postgres": ["postgres"],
-        "collector": ["telemetry"],
+        "postgres": ["postgres", "fleet"],
+        "collector": ["telemetry", "fleet"],
+        **{name: ["fleet"] for name in ("gateway-1", "gateway-2", "tables", "proxy")},
     }
+
+
+def test_the_fleet_of_compose_is_what_the_page_starts_and_its_parts_find_each_other(tmp_path: Path) -> None:
+    parts = services()
+    page = (ROOT / "docs/how-to/run-in-a-container.md").read_text(encoding="utf-8")
+    # Started by the proxy's name alone, so that the gateway without a profile stays away: it must need all others.
+    assert "docker compose --profile fleet up -d proxy" in page
+
+    def needed(name: str) -> set[str]:
+        return {name}.union(*(needed(one) for one in parts[name].get("depends_on", [])))
+
+    assert needed("proxy") == {"proxy", "gateway-1", "gateway-2", "tables", "postgres", "collector"}
+    state = [volume.partition(":")[0] for name in ("gateway-1", "gateway-2") for volume in parts[name]["volumes"][:1]]
+    assert len(set(state)) == 2
+
+    text = (ROOT / "deploy/fleet.json").read_text(encoding="utf-8")
+    named = set(re.findall(r"\$\{(\w+)\}|secret://env/(\w+)", text))
+    wanted = {one or other for one, other in named}
+    assert wanted == {"OPENCLAW_GATEWAY_TOKEN", "DATABASE_PASSWORD", "OPENCLAW_TOKEN_KEY"}
+    assert [name for name in wanted if name not in page] == []
+    (tmp_path / "openclaw.json").write_text(text, encoding="utf-8")
+    env = {"OPENCLAW_HOME": str(tmp_path), "OPENCLAW_CONFIG_PATH": str(tmp_path / "openclaw.json")}
+    root = load_config(Paths.from_env(env), env | dict.fromkeys(wanted, "a" * 64)).root
+    assert (root.gateway.bind, root.session.store) == ("lan", "postgres")
+    assert f"@postgres:5432/{parts['postgres']['environment']['POSTGRES_DB']}" in text
+    assert "http://collector:4318" in text
+    proxied = re.findall(
+        r"^\s+server (\S+) (\S+)$", (ROOT / "deploy/haproxy.cfg").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert proxied == [(name, f"{name}:{PORT}") for name in ("gateway-1", "gateway-2")]
+    installed = (ROOT / "requirements/image.lock").read_text(encoding="utf-8")
+    assert [name for name in ("asyncpg==", "opentelemetry-sdk==") if name not in installed] == []
+
+
+@pytest.mark.full
+def test_haproxy_takes_its_config() -> None:
+    program = shutil.which("haproxy", path=f"{os.defpath}:/usr/sbin:/usr/bin")
+    assert program is not None, "apt-get install haproxy"
+    done = subprocess.run(
+        [program, "-c", "-f", str(ROOT / "deploy/haproxy.cfg")], capture_output=True, text=True, timeout=HANG_GUARD
+    )
+    assert done.returncode == 0, done.stderr
+    # Outside of compose nobody knows the gateways by their names; nothing else is to be complained of.
+    told = [line for line in done.stderr.splitlines() if "[WARNING]" in line or "[ALERT]" in line]
+    assert [line for line in told if "could not resolve address" not in line] == []
