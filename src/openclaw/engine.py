@@ -246,6 +246,10 @@ class Engine:
         before = self._roots()
         self._use(config)
         await self._follow(before)
+        if self.fleet is not None:
+            from openclaw.fleet.configured import config_digest
+
+            await self.fleet.configured(config_digest(config))
 
     def _use(self, config: Config) -> None:
         self.config = config

@@ -12,6 +12,7 @@ import pytest
 
 from openclaw.content import AssistantMessage, Image, Text, ToolCall, ToolMessage, UserMessage
 from openclaw.conversation import Conversation, Question
+from openclaw.fleet.members import members_of
 from openclaw.fleet.migrations.steps import NEWEST
 from openclaw.fleet.moving import Sessions
 from openclaw.sessions.sqlite import SqliteStore
@@ -338,3 +339,53 @@ async def test_a_run_is_begun_once_by_all_gateways_and_watched_from_any(
             # One of them carried it out, once.
             (info,) = await two.gateway.app.store.list()
             assert (info.key, info.messages) == ("agent:main:shared", 2)
+
+
+async def test_a_turn_whose_gateway_died_says_so_in_the_conversation(postgres: PostgresServer, tmp_path: Path) -> None:
+    url = await postgres.new_database()
+    dead = fleet_at(url, name="dead")
+    with place_at(tmp_path, url) as place:
+        async with dead.sessions.turn("agent:main:shared", "main") as turn:
+            turn.append(UserMessage((Text("Are you there?"),)))
+        # As kill -9 leaves it: the turn is held by somebody who is no more.
+        await dead.database.value("UPDATE openclaw.session SET holder = gen_random_uuid() RETURNING 1")
+        await dead.close()
+        async with running(place) as gateway:
+            body = {"model": "openclaw/main", "input": "hi"}
+            headers = {**gateway.headers, "x-openclaw-session-key": "shared"}
+            async with gateway.client.post(gateway.url + "/v1/responses", json=body, headers=headers) as response:
+                assert response.status == 200
+            (info,) = await gateway.gateway.app.store.list()
+            _, told = await gateway.get(f"/v1/sessions/{info.id}")
+            shown = (await asyncio.to_thread(place.run, "sessions", "show", "shared")).stdout
+    kinds = [(one["type"], one.get("role") or one.get("text")) for one in told["entries"]]
+    sentence = "The gateway that answered this ended before it was done."
+    assert kinds == [("message", "user"), ("note", sentence), ("message", "user"), ("message", "assistant")]
+    assert f"[{sentence}]" in shown.splitlines()
+
+
+async def test_gateways_with_different_configs_are_named_until_they_have_the_same(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    url = await postgres.new_database()
+    more = {"tools": {"deny": ["exec"]}}
+    with place_at(tmp_path / "one", url) as first, place_at(tmp_path / "two", url) as second:
+        # The same file for both: a script's path is part of it.
+        config = json.loads(first.config_file.read_text())
+        second.save(config)
+        async with running(first) as one, running(second):
+            alike = (await asyncio.to_thread(first.run, "fleet")).stdout
+            reloaded = asyncio.create_task(one.reloaded())
+            await asyncio.sleep(0)
+            first.save({**config, **more})
+            assert (await reloaded)["ok"]
+            fleet = one.gateway.app.engine.fleet
+            assert fleet is not None
+            async with asyncio.timeout(HANG_GUARD):
+                while len({member.config for member in await members_of(fleet.database)}) < 2:
+                    await asyncio.sleep(0.01)
+            differ = (await asyncio.to_thread(first.run, "fleet")).stdout
+            doctor = (await asyncio.to_thread(first.run, "doctor", "--offline")).stdout
+    assert "same config" not in alike
+    assert "!!  Its gateways do not have the same config: " in differ
+    assert "its gateways do not have the same config: " in doctor

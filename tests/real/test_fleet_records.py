@@ -16,6 +16,7 @@ from openclaw.asking.open_question import QuestionChanged, ShownQuestion
 from openclaw.asking.questions import AlreadyEndedError, Limits, Questions, WrongDigestError
 from openclaw.auth.credentials import Credentials
 from openclaw.config.servers import ServerSpec
+from openclaw.content import Text, UserMessage
 from openclaw.conversation import Answer, AskedCall, Conversation, Nobody, Offer, Question
 from openclaw.errors import AuthError, StoreError
 from openclaw.event_hub import EventHub
@@ -451,3 +452,39 @@ async def test_a_run_is_claimed_by_one_gateway_ended_from_another_and_lost_with_
     lost = await other.runs.claim(run_state("s"))
     assert lost is not None
     assert (lost.state, lost.reason) == ("over", "lost")
+
+
+async def test_a_gateway_works_whose_user_may_only_read_and_add_to_the_audit_trail(url: str, tmp_path: Path) -> None:
+    owner = await asyncpg.connect(url)
+    # A user belongs to the server, and other tests have other databases there.
+    role = f"restricted_{tmp_path.name.replace('-', '_')[-20:]}"
+    await owner.execute(
+        f"CREATE ROLE {role} LOGIN; GRANT USAGE ON SCHEMA openclaw TO {role};"
+        f" GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA openclaw TO {role};"
+        f" REVOKE ALL ON openclaw.audit FROM {role}; GRANT SELECT, INSERT ON openclaw.audit TO {role};"
+        f" REVOKE INSERT, UPDATE, DELETE ON openclaw.version FROM {role}"
+    )
+    before, _, rest = url.partition("//")
+    restricted = fleet_at(f"{before}//{role}@{rest.partition('@')[2]}")
+    try:
+        await restricted.begin()
+        async with restricted.sessions.turn("agent:main:x", "main") as turn:
+            turn.append(UserMessage((Text("hello"),)))
+        await restricted.grants.add(Grant("g_1", "echo", "server"))
+        trail = restricted.audit_trail(AuditFile(tmp_path / "instead.jsonl"))
+        trail.start()
+        trail.append(['{"call":"one"}\n'])
+        assert [record["call"] for record in await trail.last(5)] == ["one"]
+        for statement in (
+            "UPDATE openclaw.audit SET line = ''",
+            "DELETE FROM openclaw.audit",
+            "TRUNCATE openclaw.audit",
+        ):
+            with pytest.raises(StoreError, match="its user may not do this"):
+                await restricted.database.value(statement)
+        await trail.end()
+        assert await owner.fetchval("SELECT count(*) FROM openclaw.audit") == 1
+    finally:
+        await restricted.close()
+        await owner.execute(f"DROP OWNED BY {role}; DROP ROLE {role}")
+        await owner.close()

@@ -11,11 +11,10 @@ import pytest
 
 from openclaw.content import AssistantMessage, Message, Text, ToolCall, ToolMessage, UserMessage
 from openclaw.errors import SessionBusyError, StoreError
-from openclaw.fleet.cut_turn import CUT, CUT_WORDS, UNKNOWN_END
+from openclaw.fleet.cut_turn import CUT, CUT_WORDS, LOST, UNKNOWN_END
 from openclaw.fleet.faults import GoneError, LostTurnError, UnreachableError
 from openclaw.fleet.fleet import Fleet
 from openclaw.fleet.presence import Times
-from openclaw.fleet.sessions import LOST
 from openclaw.sessions.event import Custom, Said
 from parts.chaos_proxy import ChaosProxy
 from parts.postgres import PostgresServer, fleet_at

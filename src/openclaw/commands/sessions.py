@@ -13,11 +13,12 @@ from openclaw.config.agents import default_agent
 from openclaw.content import AssistantMessage, Block, Message, Text, ToolMessage, UserMessage
 from openclaw.control.shell_words import short_key
 from openclaw.errors import SessionBusyError, StoreError, UsageError
+from openclaw.fleet.cut_turn import words_of
 from openclaw.log import one_line
 from openclaw.media import shown_size
 from openclaw.security.external import clean_label, clean_terminal
 from openclaw.security.unframe import without_frames
-from openclaw.sessions.event import Reset, Said, Shortened, Undone
+from openclaw.sessions.event import Custom, Reset, Said, Shortened, Undone
 from openclaw.sessions.export import jsonl
 from openclaw.sessions.key import is_unnamed, session_key
 from openclaw.sessions.retention import Keep, Pruned
@@ -110,8 +111,9 @@ async def show(context: Context, parsed: Parsed) -> int:
                 context.console.line(context.console.dim("[a new conversation starts here]"))
             case Undone():
                 context.console.line(context.console.dim("[the last message was taken back here]"))
-            case _:
-                pass
+            case Custom() as note:
+                if words := words_of(note):
+                    context.console.line(context.console.dim(f"[{words}]"))
     return 0
 
 

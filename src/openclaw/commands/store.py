@@ -73,6 +73,7 @@ async def check(context: Context, parsed: Parsed) -> int:
 
 
 async def fleet(context: Context, parsed: Parsed) -> int:
+    from openclaw.fleet.health import differing
     from openclaw.fleet.members import members_of
 
     async with _opened(context) as (_, fleet):
@@ -98,6 +99,8 @@ async def fleet(context: Context, parsed: Parsed) -> int:
             for one in members
         ],
     )
+    if differ := differing(members):
+        context.console.line(f"!!  {differ[0].upper()}{differ[1:]}.")
     return 0
 
 

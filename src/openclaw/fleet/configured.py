@@ -1,16 +1,19 @@
 """A fleet as the config says it: the address with its secrets, and what this process is called there."""
 
+import hashlib
 import os
 import secrets
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from openclaw.config.load import Config
 from openclaw.config.paths import Paths
 from openclaw.config.servers import secret_text
+from openclaw.content import to_json
 from openclaw.errors import StoreError
 from openclaw.files import replace
 from openclaw.fleet.database import Address
@@ -23,6 +26,10 @@ from openclaw.version import __version__
 # What tells this gateway from those that share its host name. It stays with the state directory.
 _NAME_FILE = "gateway-id"
 _NAME_BYTES = 8
+# Enough to tell configs from each other.
+_DIGEST_DIGITS = 12
+# What each gateway may have for itself: its own port, log and telemetry.
+_OWN_SECTIONS = frozenset({"gateway", "logging", "telemetry"})
 
 
 def fleet_of(
@@ -44,7 +51,20 @@ def fleet_of(
         return Address(url, listen_url, section.pool_size, section.statement_cache)
 
     name = gateway_name(paths.data_dir) if is_gateway else f"{socket.gethostname()}:{os.getpid()}"
-    return Fleet(address, Who(name, __version__, config=str(config.file), replaces=is_gateway))
+    return Fleet(address, Who(name, __version__, config=config_digest(config), replaces=is_gateway))
+
+
+def config_digest(config: Config) -> str:
+    """What tells the config of one gateway from another's, as it is written: whatever the values of its variables, and the order of its
+    keys."""
+    shared = {name: section for name, section in config.raw.items() if name not in _OWN_SECTIONS}
+    return hashlib.sha256(to_json(_ordered(shared))).hexdigest()[:_DIGEST_DIGITS]
+
+
+def _ordered(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _ordered(value[name]) for name in sorted(value)}
+    return [_ordered(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def gateway_name(folder: Path) -> str:

@@ -14,6 +14,8 @@ UNKNOWN_END: Final = "The gateway that made this call ended; whether it was carr
 # The name of the note behind a turn that was cut short, and what it says.
 CUT: Final = "cut"
 CUT_WORDS: Final = "The gateway that answered this ended before it was done."
+# The name of the note in a conversation of which the database has lost something: how many entries.
+LOST: Final = "lost"
 
 
 def closing(messages: Sequence[Message]) -> list[SessionEvent]:
@@ -33,3 +35,15 @@ def closing(messages: Sequence[Message]) -> list[SessionEvent]:
         if not isinstance(last, UserMessage)
     ]
     return [*results, Custom(CUT, CUT_WORDS)]
+
+
+def words_of(note: Custom) -> str:
+    """What a person who reads the conversation is told of such a note; empty for one that is about something else."""
+    match note:
+        case Custom(name="cut"):
+            return CUT_WORDS
+        case Custom(name="lost", data=int(missing)):
+            entries = "entry is" if missing == 1 else "entries are"
+            return f"The database went over to a standby that was behind: {missing} {entries} missing here."
+        case _:
+            return ""

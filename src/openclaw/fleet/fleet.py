@@ -7,6 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from openclaw.config.sections import GatewaySection
+from openclaw.errors import StoreError
 from openclaw.fleet.audit import FleetAudit
 from openclaw.fleet.database import PATIENCE, Address, Database
 from openclaw.fleet.faults import UnreachableError
@@ -92,6 +93,13 @@ class Fleet:
         StoreError."""
         near = f"http://127.0.0.1:{port}" if section.bind in ("loopback", "lan") else ""
         await self.presence.reached_at(section.fleet_url or near)
+
+    async def configured(self, digest: str) -> None:
+        """This gateway has another config from now on: others are told, if the database is there."""
+        try:
+            await self.presence.configured(digest)
+        except StoreError as error:
+            _log.debug("the others do not know of the new config: %s", error)
 
     def may_act(self) -> bool:
         """Whether a call of a tool or of a model may be started now."""

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from openclaw.fleet.fleet import Fleet
+from openclaw.fleet.members import Member, members_of
 from openclaw.fleet.migrations.steps import NEWEST
 
 
@@ -51,12 +52,36 @@ async def health_of(fleet: Fleet) -> Health:
         row["bytes"],
         row["gateways"],
         arrive,
-        tuple(concerns(row["step"], row["commit_mode"], row["standbys"], row["synchronous"], arrive=arrive)),
+        tuple(
+            concerns(
+                *(row["step"], row["commit_mode"], row["standbys"], row["synchronous"]),
+                arrive=arrive,
+                differ=differing(await members_of(fleet.database)),
+            )
+        ),
     )
 
 
-def concerns(step: int, commit_mode: str, standbys: int, synchronous: int, *, arrive: bool) -> Sequence[Concern]:
+def differing(members: Sequence[Member]) -> str:
+    """A sentence when the gateways that are alive do not have the same config; empty when they do."""
+    configs: dict[str, list[str]] = {}
+    for one in members:
+        if one.alive:
+            configs.setdefault(one.config, []).append(one.name)
+    if len(configs) < 2:
+        return ""
+    groups = "; ".join(f"{', '.join(sorted(names))} ({digest})" for digest, names in sorted(configs.items()))
+    return f"its gateways do not have the same config: {groups}"
+
+
+def concerns(
+    step: int, commit_mode: str, standbys: int, synchronous: int, *, arrive: bool, differ: str = ""
+) -> Sequence[Concern]:
     found: list[Concern] = []
+    if differ:
+        found.append(
+            Concern(differ, "Give every gateway the same file; only gateway, logging and telemetry may differ.")
+        )
     if commit_mode in ("off", "local"):
         found.append(
             Concern(

@@ -110,6 +110,14 @@ class Presence:
         self._lose(id)
         return await self.begin()
 
+    async def configured(self, digest: str) -> None:
+        """This gateway has another config from now on. Raises StoreError."""
+        self._who = msgspec.structs.replace(self._who, config=digest)
+        if self._id is not None:
+            await self._database.value(
+                "UPDATE openclaw.gateway SET config = $2 WHERE id = $1 RETURNING 1", self._id, digest
+            )
+
     async def close(self) -> None:
         """Leave in order: whatever is held is free at once."""
         self._is_closed = True

@@ -19,7 +19,7 @@ from uuid import UUID
 import msgspec
 
 from openclaw.errors import SessionBusyError, StoreError
-from openclaw.fleet.cut_turn import closing
+from openclaw.fleet.cut_turn import LOST, closing
 from openclaw.fleet.database import Connection, Database, Record
 from openclaw.fleet.faults import GoneError, LostTurnError
 from openclaw.fleet.leases import FIRST_LOOK, LONGEST_LOOK, jittered, wait_for
@@ -52,8 +52,7 @@ _REMEMBERED = timedelta(seconds=10)
 _KNOWN = 10_000
 # More than any session has.
 _ALL_EVENTS = 2**31 - 1
-# The name of the note in a conversation of which the database has lost something, and of the chore.
-LOST = "lost"
+# The name of the chore.
 _PRUNE = "prune"
 
 # Last used first. `used` is the hour: it has an index, which need not be changed with every event.

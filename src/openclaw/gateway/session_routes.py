@@ -25,13 +25,14 @@ from openclaw.content import (
     ToolMessage,
     UserMessage,
 )
+from openclaw.fleet.cut_turn import words_of
 from openclaw.gateway.http import MOST_NUMBER, failure, json_response, read_object, read_query
 from openclaw.gateway.route import BYTES, Route
 from openclaw.gateway.run_events import shown_block
 from openclaw.gateway.runs import Runs
 from openclaw.run_state import RunState
 from openclaw.security.unframe import without_frames
-from openclaw.sessions.event import Entry, Reset, Said, Shortened, Undone
+from openclaw.sessions.event import Custom, Entry, Reset, Said, Shortened, Undone
 from openclaw.sessions.export import jsonl, timestamp
 from openclaw.sessions.markdown import markdown
 from openclaw.sessions.store import Transcript, UnknownSessionError, entry_number
@@ -220,8 +221,9 @@ def entry_json(entry: Entry) -> dict[str, Any] | None:
             return {**head, "type": "reset"}
         case Undone():
             return {**head, "type": "undo"}
-        case _:
-            return None
+        case Custom() as note:
+            words = words_of(note)
+            return {**head, "type": "note", "text": words} if words else None
 
 
 def _message_json(entry: str, message: Message) -> dict[str, Any]:

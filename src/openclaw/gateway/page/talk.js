@@ -86,6 +86,7 @@ const MARKS = {
   compaction: () => "The conversation was shortened here: the model went on from notes.",
   reset: () => "A new conversation begins here.",
   undo: () => "The message before was taken back.",
+  note: (entry) => visible(entry.text),
 };
 
 const LOST = "The gateway stopped while this was under way. What was done until then may be missing here; a call without a result may have been carried out.";
