@@ -86,8 +86,18 @@ async def fill_records(place: Home) -> None:
         issuer, url = f"https://as-{number}.example", f"https://server-{number}.example/mcp"
         client = OAuthClient(f"client-{number}", issuer, "dynamic", secret=f"very-secret-{number}")
         grant = Grant(
-            *("authorization_code", issuer, url, client, Endpoints(f"{issuer}/token")),
-            *(f"access-{number}", f"refresh-{number}", 2e9, 1e9, 1e9, ("read",), ("read", "write")),
+            how="authorization_code",
+            issuer=issuer,
+            resource=url,
+            client=client,
+            endpoints=Endpoints(f"{issuer}/token"),
+            access_token=f"access-{number}",
+            refresh_token=f"refresh-{number}",
+            expires_at=2e9,
+            obtained_at=1e9,
+            signed_in_at=1e9,
+            requested=("read",),
+            scopes=("read", "write"),
         )
         await tokens.write(ServerRecord(issuer, url, registered_at=issuer), url, "")
         await tokens.write(Registration(client), issuer, url, "")

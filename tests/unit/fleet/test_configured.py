@@ -17,7 +17,10 @@ def digest_of(folder: Path, config: dict[str, Any], **env: str) -> str:
 
 
 def test_configs_differ_by_what_gateways_share_and_not_by_their_ports_or_the_order_of_keys(tmp_path: Path) -> None:
-    servers = {"a": {"command": "x", "args": ["1", "2"]}, "b": {"command": "y", "env": {"TOKEN": "${TOKEN}"}}}
+    servers: dict[str, dict[str, Any]] = {
+        "a": {"command": "x", "args": ["1", "2"]},
+        "b": {"command": "y", "env": {"TOKEN": "${TOKEN}"}},
+    }
     one = digest_of(tmp_path / "one", {"mcp": {"servers": servers}, "gateway": {"port": 1}}, TOKEN="first")
     turned = {name: dict(reversed(servers[name].items())) for name in reversed(servers)}
     same = digest_of(tmp_path / "two", {"gateway": {"port": 2}, "mcp": {"servers": turned}}, TOKEN="second")
