@@ -17,7 +17,9 @@ def test_asynchronous_standbys_deaf_connections_and_lazy_commits_are_named() -> 
 
 
 def member(name: str, config: str, *, alive: bool = True) -> Member:
-    return Member(name=name, version="1", config=config, seconds=1.0, alive=alive, turns=0, leases=())
+    return Member(
+        name=name, version="1", config=config, seconds=1.0, alive=alive, turns=0, servers=(), conversations=0, leases=()
+    )
 
 
 def test_gateways_that_are_alive_and_have_other_configs_are_named() -> None:
