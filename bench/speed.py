@@ -17,8 +17,8 @@ TURN = "turn"
 
 # What would reach a line that is missed, by its profile: what was tried and measured, and what was left out.
 _INTERPRETER = (
-    "Another build of the interpreter helps, but helps the floor nearly as much: on Debian's own Python 3.11 a stdio call took about 0.7x of "
-    "the processor time that it took on one built from source with plain options, the fast floor 0.8x."
+    "Another build of the interpreter helps, but helps the floor nearly as much: on Debian's own Python 3.11 a stdio call took about 0.7x "
+    "of the processor time that it took on one built from source with plain options, the fast floor 0.8x."
 )
 _FEWER_STEPS = (
     "After that only fewer steps in Python: compiled modules for the checks, the frame and the trail (left out, decision 0017), or to "
