@@ -6,7 +6,7 @@ stands in everything which comes of it: the message, one call of a tool, its res
 - No acknowledged turn is lost: its caller was told that it is done, so it is stored whole and in order.
 - None is doubled, whoever asked for it again, and at whichever gateway.
 - Turns of a conversation never interleave: what belongs to one stands in one piece.
-- A call is made at most once, and once where its caller was told that the turn is done.
+- A call is made at most once, and once where its result is stored.
 - No gateway writes after another has taken over, and none takes over from one that is alive.
 """
 
@@ -34,7 +34,7 @@ class Asked(msgspec.Struct, frozen=True):
 class Stored(msgspec.Struct, frozen=True):
     """One event of a conversation as the database has it, and who wrote it.
 
-    What is no part of a turn is a `note`, or `closing`: with that the next one ends the turn of a gateway that died. `writer` is the gateway
+    What is no part of a turn is a `note`, or `closing`: with that the next gateway ends the turn of one that died. `writer` is the one
     whose connection it came over, `holder` the one that had the conversation at that moment, and `fence` the number of the turn it had.
     """
 
@@ -44,6 +44,8 @@ class Stored(msgspec.Struct, frozen=True):
     writer: str
     holder: str
     fence: int
+    # Of a result: that the call was carried out.
+    says_done: bool = False
 
 
 class Taken(msgspec.Struct, frozen=True):
@@ -156,9 +158,9 @@ def _repeated(history: History) -> Iterator[Broken]:
     for turn, times in calls.items():
         if times > 1:
             yield Broken("repeated", f"the call of {turn} was carried out {times} times")
-    for asked in history.asked:
-        if asked.acknowledged and not calls[asked.turn]:
-            yield Broken("repeated", f"{asked.turn} was acknowledged, and its call was never carried out")
+    for one in history.stored:
+        if one.says_done and not calls[one.turn]:
+            yield Broken("repeated", f"the call of {one.turn} has a result, and was never carried out")
 
 
 def _fenced(history: History) -> Iterator[Broken]:

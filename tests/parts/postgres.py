@@ -6,8 +6,10 @@ with PostgresServer() as server:
 It refuses to run as root: then another user of the machine runs it, in a folder of its own.
 """
 
+import asyncio
 import getpass
 import os
+import re
 import select
 import shutil
 import signal
@@ -33,7 +35,8 @@ from parts.processes import HANG_GUARD
 
 # A port that was free a moment ago may be taken by another test.
 _TRIES = 5
-_READY = "database system is ready to accept connections"
+# As a primary, and as a standby, which some versions write with a hyphen.
+_READY = re.compile("database system is ready to accept (read.only )?connections")
 # The database that others are copied from.
 _TEMPLATE = "with_tables"
 _OPTIONS = (
@@ -105,6 +108,8 @@ class PostgresServer:
         self.user = self._user or getpass.getuser()
         if copy_of is None:
             self._run("initdb", "--no-sync", "-A", "trust", "-E", "UTF8", "--locale=C", "-D", str(self.data))
+        else:
+            self.follow(copy_of)
 
     def __enter__(self) -> Self:
         self.start()
@@ -113,6 +118,37 @@ class PostgresServer:
     def __exit__(self, *_: object) -> None:
         self.kill()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def follow(self, primary: "PostgresServer") -> None:
+        """Become a copy of another server, to be started as its standby. Not while this one runs."""
+        assert self._process is None
+        shutil.rmtree(self.data, ignore_errors=True)
+        # A checkpoint of its own would be waited for.
+        how = ("--no-sync", "--checkpoint=fast", "--wal-method=stream", "--write-recovery-conf")
+        self._run("pg_basebackup", *how, "-d", primary.url(), "-D", str(self.data))
+        # The copy has the settings of the other: a standby of its own it has not, and would wait for one when it is promoted.
+        with (self.data / "postgresql.auto.conf").open("a") as settings:
+            settings.write("synchronous_standby_names = ''\n")
+
+    async def wait_for_standby(self) -> None:
+        """Acknowledge nothing from now on that a standby has not, too; returns when there is one that keeps up."""
+        connection = await asyncpg.connect(self.url())
+        try:
+            await connection.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
+            await connection.execute("SELECT pg_reload_conf()")
+            async with asyncio.timeout(HANG_GUARD):
+                while not await connection.fetchval("SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'"):
+                    await asyncio.sleep(0.05)
+        finally:
+            await connection.close()
+
+    async def promote(self) -> None:
+        """A standby becomes a primary. The one before has to be gone by then."""
+        connection = await asyncpg.connect(self.url())
+        try:
+            assert await connection.fetchval("SELECT pg_promote()")
+        finally:
+            await connection.close()
 
     def _run(self, program: str, *arguments: str) -> None:
         done = subprocess.run(
@@ -158,7 +194,7 @@ class PostgresServer:
         with process.stderr:
             for line in process.stderr:
                 self._log.append(line.rstrip())
-                if _READY in line:
+                if _READY.search(line):
                     ready.set()
         ready.set()
 

@@ -9,7 +9,7 @@ from parts.fleet_history import PARTS, Asked, History, Kind, Stored, Taken, brok
 
 
 def whole(turn: str, session: str = "s", gateway: str = "a", fence: int = 1) -> list[Stored]:
-    return [Stored(session, turn, part, gateway, gateway, fence) for part in PARTS]
+    return [Stored(session, turn, part, gateway, gateway, fence, says_done=part == "result") for part in PARTS]
 
 
 def note(gateway: str, fence: int) -> Stored:
@@ -43,7 +43,7 @@ CLOSED = [*CUT, Stored("s", "", "closing", "a", "a", 3)]
         history([*CLOSED, *GOOD]),
         history([*GOOD, *CUT], taken=[Taken("s", 2, "a", "b", alive=False), Taken("s", 3, "b", "b", alive=True)]),
         # A note within a turn is nobody's part.
-        history([*GOOD[:3], note("a", 1), GOOD[3]], acknowledged=[], others=["t1"], calls=[]),
+        history([*GOOD[:3], note("a", 1), GOOD[3]], acknowledged=["t1"]),
     ],
 )
 def test_a_history_that_keeps_all_promises_is_good(one: History) -> None:
