@@ -4,7 +4,7 @@ PY := .venv/bin/python
 WORKERS ?= $(shell echo $$(( 2 * $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) )))
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup demo test lint types unit test-real test-full fmt lock coverage docs docs-site check-deploy walk bench bench-page soak attacks dist
+.PHONY: help setup demo test lint types unit test-real test-full fmt lock coverage docs docs-site check-deploy walk bench bench-page soak chaos-fleet attacks dist
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -55,6 +55,9 @@ bench-page: setup ## measure the gateway's page in a real browser (needs Chromiu
 
 soak: setup ## calls, kills, cuts and reloads for MINUTES; exit 1 when anything is lost or left
 	@$(PY) -m bench.soak --minutes $(or $(MINUTES),10)
+
+chaos-fleet: setup ## eight gateways on one PostgreSQL, killed, frozen, cut off and failed over for MINUTES; SEED repeats the blows; exit 1 when a promise is broken
+	@PYTHONPATH=tests $(PY) -m parts.fleet_chaos --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
 
 attacks: setup ## replay AgentDojo's attacks and tasks in every mode of approvals and write docs/security-figures.md
 	@$(PY) -m bench.agentdojo $(if $(SUITES),--suites $(SUITES)) $(if $(MODES),--modes $(MODES)) $(if $(EVERY),--every $(EVERY))

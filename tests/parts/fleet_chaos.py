@@ -52,13 +52,13 @@ CALLERS = 40
 PROXIED = 3
 # Seconds after which the others take over (presence.py), and how much longer a pause lasts at least and at most.
 TTL = 15.0
-PAST_TTL = (1.0, 5.0)
+PAST_TTL = (2.0, 6.0)
 # Gateways that are away at the same time, at most: somebody has to take over.
 MOST_AWAY = 4
 # Seconds between two blows, on average.
-BETWEEN = 2.5
+BETWEEN = 1.5
 # Seconds for one request of a caller before it asks elsewhere, and in all before it gives a turn up.
-REQUEST_SECONDS = 8.0
+REQUEST_SECONDS = 3.0
 TURN_SECONDS = 120.0
 # Seconds before a caller asks again.
 ASK_AGAIN = 0.2
@@ -334,7 +334,7 @@ class Callers:
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """`stuck` are the conversations that could not be gone on with when all was quiet again."""
+    """`stuck` are the conversations that could not be gone on with when all was quiet again, and who has them."""
 
     seed: int
     seconds: float
@@ -356,6 +356,7 @@ class Outcome(msgspec.Struct, frozen=True):
             f"told: {told}",
             f"{summary(self.history)} · stuck {len(self.stuck)}",
             *(f"  {one.kind}: {one.what}" for one in self.broken[:20]),
+            *(f"  stuck: {one}" for one in self.stuck),
         ]
         return "\n".join(lines)
 
@@ -397,7 +398,7 @@ async def run(
             calm.set()
         # Everybody is back: every conversation goes on by itself.
         done = await _each(range(SESSIONS), lambda number: callers.say(f"s{number}"))
-        stuck = tuple(f"s{number}" for number in range(SESSIONS) if not done[number])
+        stuck = await _stuck(database, {f"s{number}" for number in range(SESSIONS) if not done[number]})
         await asyncio.gather(*(member.stop() for member in members))
         history = await _history(database, callers.asked, [member.calls for member in members])
     kinds = Counter(str(blow.kind) for blow in blows)
@@ -476,6 +477,18 @@ async def _strike(blow: Blow, members: Sequence[Member], database: Cluster, chan
                 proxy.cut()
 
 
+async def _stuck(database: Cluster, sessions: set[str]) -> tuple[str, ...]:
+    """These conversations, with whoever has them."""
+    rows = await database.fetch(
+        "SELECT key, witness.name_of(holder) AS holder, openclaw.alive(holder) AS alive, fence FROM openclaw.session"
+    )
+    return tuple(
+        f"{session}: turn {row['fence']} of {_short(row['holder']) or 'nobody'}, {'alive' if row['alive'] else 'dead'}"
+        for row in rows
+        if (session := bytes(row["key"]).decode().rpartition(":")[2]) in sessions
+    )
+
+
 async def _history(database: Cluster, asked: Sequence[Asked], calls: Sequence[Path]) -> History:
     rows = await database.fetch(
         "SELECT s.key, e.body, w.writer, w.holder, w.fence FROM openclaw.event e JOIN openclaw.session s ON s.number = e.session"
@@ -529,16 +542,18 @@ def _part(event: SessionEvent) -> tuple[str, Any, bool]:
 
 
 async def break_fence(database: Cluster) -> None:
-    """Let `append` store for whoever asks, as if a turn had no holder and no number."""
-    [row] = await database.fetch("SELECT pg_get_functiondef('openclaw.append'::regproc) AS body")
-    body = str(row["body"])
-    for check, instead in (
-        (" AND s.fence = p_fence AND s.holder = p_me", ""),
-        ("IF NOT openclaw.alive(p_me) THEN", "IF false THEN"),
+    """Let `append` store behind all that is there, for whoever asks, and `beat` never say that a gateway is no more."""
+    wherever = "BEGIN\n  SELECT s.events INTO p_at FROM openclaw.session s WHERE s.number = p_number FOR UPDATE;\n"
+    for function, check, instead in (
+        ("append", "BEGIN\n", wherever),
+        ("append", " AND s.fence = p_fence AND s.holder = p_me", ""),
+        ("append", "IF NOT openclaw.alive(p_me) THEN", "IF false THEN"),
+        ("beat", "RETURN FOUND", "RETURN true"),
     ):
+        [row] = await database.fetch(f"SELECT pg_get_functiondef('openclaw.{function}'::regproc) AS body")
+        body = str(row["body"])
         assert check in body
-        body = body.replace(check, instead)
-    await database.execute(body)
+        await database.execute(body.replace(check, instead))
 
 
 def main() -> int:

@@ -16,7 +16,7 @@ from openclaw.fleet.faults import GoneError, LostTurnError, UnreachableError
 from openclaw.fleet.fleet import Fleet
 from openclaw.fleet.presence import Times
 from openclaw.sessions.event import Custom, Said
-from parts.chaos_proxy import ChaosProxy
+from parts.chaos_proxy import Chaos, ChaosProxy
 from parts.postgres import PostgresServer, fleet_at
 from parts.processes import HANG_GUARD
 from parts.session_kills import kill_writers, lost_or_doubled, start_writer, stored_turns
@@ -218,6 +218,30 @@ async def test_a_write_whose_answer_was_lost_is_stored_once(url: str, postgres: 
             turn.append(user("4"))
         assert await said(fleet) == [Said(user(text)) for text in "1234"]
         await fleet.close()
+
+
+async def test_a_turn_that_could_not_be_given_back_at_once_is_given_back_when_the_database_answers_again(
+    url: str, postgres: PostgresServer, new_fleet: Callable[..., Fleet]
+) -> None:
+    """Its gateway lives on, so nobody else could ever have this conversation otherwise."""
+    other = new_fleet()
+    async with ChaosProxy(postgres.port) as proxy:
+        fleet = fleet_at(url.replace(f":{postgres.port}/", f":{proxy.port}/"))
+        async with fleet.sessions.turn("k", "main") as turn:
+            turn.append(user("mine"))
+            await turn.commit()
+            # Whatever it asks from here on gets no answer.
+            proxy.plan = Chaos(refuse=True)
+            proxy.cut()
+        with pytest.raises(SessionBusyError):
+            async with other.sessions.turn("k", "main", patience=0.0):
+                pass
+        proxy.plan = Chaos()
+        async with other.sessions.turn("k", "main", patience=HANG_GUARD) as turn:
+            turn.append(user("theirs"))
+        assert await other.database.value("SELECT count(*) FROM openclaw.gateway WHERE alive_until > now()") == 2
+        await fleet.close()
+    assert await said(other) == [Said(user("mine")), Said(user("theirs"))]
 
 
 async def test_waiting_for_a_turn_of_another_gateway_ends_when_that_turn_does(new_fleet: Callable[..., Fleet]) -> None:

@@ -14,6 +14,7 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from datetime import timedelta
+from functools import partial
 from uuid import UUID
 
 import msgspec
@@ -21,7 +22,7 @@ import msgspec
 from openclaw.errors import SessionBusyError, StoreError
 from openclaw.fleet.cut_turn import LOST, closing
 from openclaw.fleet.database import Connection, Database, Record
-from openclaw.fleet.faults import GoneError, LostTurnError
+from openclaw.fleet.faults import GoneError, LostTurnError, UnreachableError
 from openclaw.fleet.leases import FIRST_LOOK, LONGEST_LOOK, jittered, wait_for
 from openclaw.fleet.notices import Notices
 from openclaw.fleet.presence import Presence
@@ -83,6 +84,8 @@ class PostgresStore:
         self._known: OrderedDict[tuple[int, str], int] = OrderedDict()
         self._views = Views()
         self._pruning: asyncio.Task[None] | None = None
+        # Turns that are over and could not be given back yet.
+        self._giving: set[asyncio.Task[None]] = set()
 
     @property
     def place(self) -> str:
@@ -244,10 +247,11 @@ class PostgresStore:
 
     async def close(self) -> None:
         pruning, self._pruning = self._pruning, None
-        if pruning is not None:
-            pruning.cancel()
-            with suppress(asyncio.CancelledError):
-                await pruning
+        for task in (pruning, *self._giving):
+            if task is not None:
+                task.cancel()
+                with suppress(asyncio.CancelledError):
+                    await task
 
     async def _prune_quietly(self, keep: Keep) -> None:
         try:
@@ -321,16 +325,31 @@ class PostgresStore:
                 me = await self._presence.gone(me)
 
     async def _give(self, held: "_Held") -> None:
-        """Nobody waits for the database here for long: what is not given back is free when we are known to be gone, or take it again."""
+        """Nobody waits for the database here for long: what could not be given back at once is given back beside all else."""
         await to_the_end(self._give_row(held.number, held.fence, held.me))
 
     async def _give_row(self, number: int, fence: int, me: UUID) -> None:
         try:
-            await self._database.run(
-                lambda connection: connection.execute("SELECT openclaw.give($1, $2, $3)", number, fence, me), patience=0
-            )
+            await self._database.run(partial(_give_back, number, fence, me), patience=0)
+        except UnreachableError:
+            # Whoever holds a turn and lives has it for good: no other gateway could go on with this conversation.
+            task = asyncio.create_task(self._give_later(number, fence, me), name="sessions-give")
+            self._giving.add(task)
+            task.add_done_callback(self._giving.discard)
         except StoreError as error:
             _log.debug("a turn was not given back: %s", error)
+
+    async def _give_later(self, number: int, fence: int, me: UUID) -> None:
+        """Until it is given back, or this gateway is known to be gone: then it is free."""
+        while self._presence.id == me:
+            try:
+                await self._database.run(partial(_give_back, number, fence, me))
+                return
+            except UnreachableError:
+                await asyncio.sleep(LONGEST_LOOK)
+            except StoreError as error:
+                _log.debug("a turn was not given back: %s", error)
+                return
 
     async def _view(self, key: str, held: "_Held") -> Known:
         """What a model's history is made of. Of what was known before only what was added since is read: events are never changed."""
@@ -491,6 +510,10 @@ class _Writer:
         )
         assert row is not None  # it returns one or raises
         return row
+
+
+async def _give_back(number: int, fence: int, me: UUID, connection: Connection) -> None:
+    await connection.execute("SELECT openclaw.give($1, $2, $3)", number, fence, me)
 
 
 def _digest(key: str) -> bytes:
