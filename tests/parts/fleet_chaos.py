@@ -529,7 +529,7 @@ def _part(event: SessionEvent) -> tuple[str, Any, bool]:
             return found[1], "asked", False
         case Said(AssistantMessage() as message) if message.tool_calls:
             return message.tool_calls[0].id.removeprefix("call-"), "called", False
-        case Said(AssistantMessage() as message) if found := re.fullmatch(r"done (\S+)", text_of(message.content)):
+        case Said(AssistantMessage() as message) if found := re.fullmatch(r"done (\S+)", message.text):
             return found[1], "answer", False
         case Said(ToolMessage() as message) if text_of(message.content) == UNKNOWN_END:
             return "", "closing", False
