@@ -13,6 +13,8 @@ from typing import Any
 import msgspec
 
 PACKAGE = "openclaw.mcp"
+# What `Manager` loads when a program needs it.
+_LATE = ("openclaw.mcp.embedding", "openclaw.mcp.model_messages", "openclaw.mcp.typed_handlers")
 GROUPS: dict[str, tuple[str, ...]] = {
     "Servers and their tools": ("Manager", "Server", "Tool", "Absence"),
     "What a call gives": ("Result", "Content", "Image", "as_json"),
@@ -183,8 +185,14 @@ def _line(thing: Any) -> str:
     return " ".join(inspect.cleandoc(thing.__doc__ or "").split())
 
 
+def _stated_signature(thing: Any) -> inspect.Signature:
+    """With the types that a module names for mypy alone, as it loads them late."""
+    late = {name: each for module in _LATE for name, each in vars(import_module(module)).items()}
+    return inspect.signature(thing, eval_str=True, locals=late)
+
+
 def _signature(function: Any) -> str:
-    signature = inspect.signature(function)
+    signature = _stated_signature(function)
     given = [one for one in signature.parameters.values() if one.name not in ("self", "cls")]
     kept = signature.replace(parameters=given)
     return _short(str(kept))
@@ -195,7 +203,7 @@ def _annotation(function: Any, name: str) -> str:
 
 
 def _arguments(kind: type) -> list[list[str]]:
-    given = [*inspect.signature(kind).parameters.values()]
+    given = [*_stated_signature(kind).parameters.values()]
     return [[f"`{one.name}`", _type(one.annotation), _default(one.default, inspect.Parameter.empty)] for one in given]
 
 

@@ -58,6 +58,8 @@ def main() -> int:
             from openclaw.cli.local import run
             from openclaw.program import ROOT
 
+            # What is loaded by now stays: it is not counted as made, nor looked at again.
+            gc.freeze()
             code = run(words, ROOT)
     except ModuleNotFoundError as error:
         if error.name != "openclaw.cli":

@@ -18,6 +18,7 @@ from typing import Any, Protocol, TextIO
 
 from openclaw.errors import OpenClawError, UsageError
 from openclaw.files import make_directory
+from openclaw.late_pattern import late_pattern
 from openclaw.redact import redact
 
 LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
@@ -39,14 +40,14 @@ _LONGEST_TEXT = 16_384
 
 # Whole escape sequences (ECMA-48: CSI, OSC, DCS and the short ones), 7-bit and 8-bit. A string sequence that is never
 # closed loses its introducer only. Each alternative stops at the next introducer, which keeps this linear.
-ESCAPE_SEQUENCE = re.compile(
+ESCAPE_SEQUENCE = late_pattern(
     r"(?:\x1b\[|\x9b)[0-?]*+[ -/]*+[@-~]?"
     r"|(?:\x1b\]|\x9d)[^\x07\x1b\x90\x98\x9c-\x9f]*+(?:\x07|\x1b\\|\x9c)"
     r"|(?:\x1b[PX^_]|[\x90\x98\x9e\x9f])[^\x1b\x90\x98\x9c-\x9f]*+(?:\x1b\\|\x9c)"
     r"|\x1b[ -/]*+[0-~]?"
 )
 # Control characters, line and paragraph separators, bidi and zero-width controls, tag characters, lone surrogates.
-_INVISIBLE = re.compile(
+_INVISIBLE = late_pattern(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}

@@ -20,6 +20,7 @@ import msgspec
 from openclaw.content import File
 from openclaw.errors import MediaError, StoreError
 from openclaw.files import create, make_directory
+from openclaw.late_pattern import late_pattern
 from openclaw.log import one_line
 from openclaw.security.external import clean_label
 
@@ -50,9 +51,9 @@ _LONGEST_SUFFIX = 16
 _ENOUGH = 2_048
 # Of a file's directory: what `save` makes.
 _FOLDER = re.compile(r"[0-9a-f]{32}")
-_MIME = re.compile(r"[a-z0-9][a-z0-9.+-]{0,63}/[a-z0-9][a-z0-9.+-]{0,63}")
+_MIME = late_pattern(r"[a-z0-9][a-z0-9.+-]{0,63}/[a-z0-9][a-z0-9.+-]{0,63}")
 # Names that mean a device on Windows, whatever their suffix.
-_DEVICE = re.compile(r"(?:con|prn|aux|nul|clock\$|conin\$|conout\$|(?:com|lpt)[0-9¹²³])(?=\.|$)", re.IGNORECASE)
+_DEVICE = late_pattern(r"(?:con|prn|aux|nul|clock\$|conin\$|conout\$|(?:com|lpt)[0-9¹²³])(?=\.|$)", re.IGNORECASE)
 _SUFFIXES = {
     "image/png": ".png",
     "image/jpeg": ".jpg",

@@ -22,6 +22,7 @@ from urllib.parse import quote, quote_plus
 import msgspec
 
 from openclaw.content import to_json
+from openclaw.late_pattern import late_pattern
 
 MASK = "[REDACTED]"
 # What a reference to a secret starts with: the secret itself is elsewhere.
@@ -447,7 +448,7 @@ _ORDINARY = frozenset(
 # A word of one language, as a setting or a name has it. Random letters of this length and more are credentials: mail providers make such.
 _PLAIN_WORD = re.compile(r"[a-z]{1,15}")
 # What names are made of: such words, with capitals and joined (`inputSchema`, `user_id`).
-_NAME = re.compile(r"(?=.{0,32}$)[A-Za-z]{1,15}(?:[_.-][A-Za-z]{1,15})*")
+_NAME = late_pattern(r"(?=.{0,32}$)[A-Za-z]{1,15}(?:[_.-][A-Za-z]{1,15})*")
 # Members of the protocol, and of the schemas in it, whose value is a name: somebody compares it, calls by it or sends it back.
 _IDENTIFIERS = frozenset(
     {"name", "uri", "uriTemplate", "url", "src", "type", "method", "mimeType", "role", "level", "resultType", "mode"}
@@ -457,13 +458,13 @@ _IDENTIFIERS = frozenset(
 # A value whose name says nothing is taken for a secret from this length on.
 _SHORTEST_UNNAMED = 10
 # Words with at most two digits behind each (`eu-central-1`, `Europe/Berlin`, `en_GB.UTF-8`), and no more of them than a name has.
-_WORDS = re.compile(
+_WORDS = late_pattern(
     r"(?=.{0,32}$)[A-Za-z]{2,16}[0-9]{0,2}(?:[ ._/:@,+-][A-Za-z]{1,16}[0-9]{0,2}|[ ._-][0-9]{1,2}){0,4}"
 )
 # Variables and headers that hold a credential by their name.
 _TELLING_NAME = re.compile(r"(?:.*[_-])?key|.*(?:password|passwd|passphrase|secret|token|apikey)", re.IGNORECASE)
 # Where something is, a switch, or a number: no credential.
-_NO_CREDENTIAL = re.compile(
+_NO_CREDENTIAL = late_pattern(
     r"(?:~|\.{1,2})?/.*|[A-Za-z]:\\.*|[a-z][a-z0-9+.-]*://.*|[0-9.,:]+|true|false|yes|no|on|off|none|null",
     re.IGNORECASE,
 )

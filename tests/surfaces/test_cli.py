@@ -485,6 +485,43 @@ def test_a_closed_pipe_ends_the_program_quietly(person: Program) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_a_call_in_a_pipe_loads_nothing_that_it_has_no_use_for(person: Program) -> None:
+    person.configure(f"{{mcp: {{servers: {{parts: {server_entry()}}}}}}}")
+    program = (
+        "import sys; from openclaw.cli.local import run; from openclaw.program import ROOT; "
+        "run(['mcp', 'call', 'parts__echo', 'text=hi'], ROOT); print(*sorted(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        cwd=person.workspace,
+        env=person.env(),
+        check=False,
+    )
+    said, modules = done.stdout.splitlines()
+    assert (done.returncode, done.stderr, said) == (0, "", "hi")
+    needless = {
+        # For programs that embed the engine.
+        *("openclaw.mcp.embedding", "openclaw.mcp.in_process", "openclaw.mcp.typed_handlers"),
+        *("openclaw.mcp.model_messages", "openclaw.tool_form", "openclaw.transport.memory"),
+        # For other commands, for servers that are used once, and for a person who is asked.
+        *("openclaw.commands.mcp", "openclaw.commands.used_once", "openclaw.commands.trial"),
+        *("openclaw.asking.questions", "openclaw.asking.approval_words", "openclaw.security.suggestion"),
+        # For HTTP, agents, conversations, many gateways and traces.
+        *("openclaw.net.client", "openclaw.security.egress", "openclaw.app", "openclaw.agent", "openclaw.models"),
+        *(
+            "openclaw.sessions",
+            "openclaw.fleet",
+            "openclaw.telemetry.telemetry",
+            "openclaw.auth",
+            "openclaw.gateway.gateway",
+        ),
+        *("aiohttp", "rich", "prompt_toolkit", "cryptography", "yaml", "html.entities", "sqlite3"),
+    }
+    assert needless & set(modules.split()) == set()
+
+
 def test_a_command_that_serves_nothing_never_loads_the_http_server_library(person: Program) -> None:
     program = (
         "import sys; from openclaw.cli.local import run; from openclaw.program import ROOT; run(['status'], ROOT); "

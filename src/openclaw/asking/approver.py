@@ -20,7 +20,6 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
-from openclaw.asking.approval_words import nobody, question_about, refusal, told
 from openclaw.content import to_sorted_json
 from openclaw.conversation import PANEL, Conversation, Declined
 from openclaw.errors import StoreError
@@ -30,7 +29,6 @@ from openclaw.log import iso_time, one_line, short_hash
 from openclaw.security.approval import Case, Rules, Verdict, confirmed_to_read, decide, fallen_back
 from openclaw.security.foreign import foreign_values, takes_long, written_hosts
 from openclaw.security.grants import Grants
-from openclaw.security.offers import granted, offers
 from openclaw.security.own_places import OwnPlaces
 from openclaw.security.patterns import Paths, Pattern, parse
 from openclaw.security.risk import Risk, has_many_values, hosts_of, names_a_place, risk_of
@@ -294,6 +292,8 @@ class Approver:
             call.invocation.conversation.declined.end_row()
             return None
         self._note(call, case, verdict, "nobody")
+        from openclaw.asking.approval_words import nobody
+
         return nobody(case, verdict)
 
     # A person
@@ -309,6 +309,9 @@ class Approver:
         if conversation.declined.is_enough:
             self._note(call, case, verdict, "declined", by="rule")
             return "the person declined the calls before it."
+        from openclaw.asking.approval_words import question_about, refusal, told
+        from openclaw.security.offers import granted, offers
+
         began = self._clock()
         answer = await conversation.asker.ask(
             question_about(

@@ -9,21 +9,20 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from secrets import token_hex
 from time import monotonic
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
 from openclaw.commands.arguments import allowed_calls, arguments_of, misnamed
 from openclaw.commands.console import Doing
 from openclaw.commands.dispatch import Context
-from openclaw.commands.mcp import opened
 from openclaw.commands.notices import prefix_on
-from openclaw.commands.once import Once, named_in, once, opened_once
+from openclaw.commands.once import Once, once
+from openclaw.commands.opened import opened
 from openclaw.commands.parse import Parsed
 from openclaw.commands.render import show_result
 from openclaw.commands.sign_in_prompt import SignInPrompt
 from openclaw.commands.tool_help import help_lines, schema_value
-from openclaw.commands.trial import Trial
 from openclaw.config.wording import nearest
 from openclaw.content import File, Text, ToolCall, text_of
 from openclaw.conversation import Conversation, Nobody, ask_to_sign_in
@@ -40,6 +39,9 @@ from openclaw.security.policy import ToolRef
 from openclaw.security.unframe import without_frames
 from openclaw.tool import Absence, Invocation, Tool, ToolResult, find_absence
 
+if TYPE_CHECKING:
+    from openclaw.commands.trial import Trial
+
 _LIST = "Try: openclaw mcp tools"
 _PROGRESS = 200
 _NAME = 64
@@ -53,6 +55,8 @@ async def call(context: Context, parsed: Parsed) -> int:
         async with opened(context, parsed) as (engine, manager, agent):
             offered = _OfAgent(manager, agent, words[1:], context.env.get("PATH", ""))
             return await _called(context, parsed, engine, offered, words)
+    from openclaw.commands.used_once import opened_once
+
     async with opened_once(context, parsed, asked) as (engine, tried, agent):
         return await _called(context, parsed, engine, _OfOnce(tried, asked, agent), asked.tool_words)
 
@@ -67,6 +71,8 @@ async def help(context: Context, parsed: Parsed) -> int:
             entry = await _found(engine, _OfAgent(manager, agent), words[0], Conversation(agent))
             lines = list(help_lines(entry, entry.name, prefix, context.console))
     else:
+        from openclaw.commands.used_once import opened_once
+
         tool = asked.tool_words[0]
         async with opened_once(context, parsed, asked) as (engine, tried, agent):
             entry = await _found(engine, _OfOnce(tried, asked, agent), tool, Conversation(agent))
@@ -166,13 +172,15 @@ class _OfAgent:
 
 
 class _OfOnce:
-    def __init__(self, tried: Trial, asked: Once, agent: str) -> None:
+    def __init__(self, tried: "Trial", asked: Once, agent: str) -> None:
         self.agent = agent
         self._view = tried.view
         self._asked = asked
 
     async def find(self, tool: str) -> ToolEntry | None:
-        return named_in(self._view.registry.entries(), tool)
+        entries = self._view.registry.entries()
+        # By the name that its server gives it, or by the one it would have in the config.
+        return next((one for one in entries if tool in (one.definition.name, one.name)), None)
 
     def hint(self, tool: str) -> str:
         names = [entry.definition.name for entry in self._view.registry.entries()]

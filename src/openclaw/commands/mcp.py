@@ -5,15 +5,15 @@ down. What is about one server waits for no other. Nothing a server says is prin
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
 from openclaw.commands.arguments import prompt_arguments
 from openclaw.commands.console import tool_count
 from openclaw.commands.dispatch import Context
 from openclaw.commands.notices import prefix_on, say
-from openclaw.commands.once import Once, once, opened_once
+from openclaw.commands.once import Once, once
+from openclaw.commands.opened import opened
 from openclaw.commands.parse import Parsed
 from openclaw.commands.passing import told_on
 from openclaw.commands.references import permit, prompt_typed, read_from, wanted_by
@@ -27,11 +27,10 @@ from openclaw.commands.render import (
 from openclaw.commands.sign_in_state import with_sign_ins
 from openclaw.commands.signature import signature
 from openclaw.commands.tool_help import annotations_of, first_line, schema_value, tool_lines
-from openclaw.commands.waiting import told_of_waiting, tried
-from openclaw.config.agents import agent as agent_spec
+from openclaw.commands.used_once import opened_once
+from openclaw.commands.waiting import tried
 from openclaw.config.wording import nearest
 from openclaw.conversation import Conversation
-from openclaw.engine import Engine
 from openclaw.errors import OpenClawError, UsageError
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.prompts import PROMPT_TOOL, get_prompt, list_prompts
@@ -51,16 +50,6 @@ _DESCRIPTION = 500
 _TITLE = 200
 
 T = TypeVar("T")
-
-
-@asynccontextmanager
-async def opened(context: Context, parsed: Parsed) -> AsyncIterator[tuple[Engine, Manager, str]]:
-    """The engine and the agent asked about."""
-    async with context.open_engine() as engine:
-        agent = agent_spec(engine.config, parsed.text("agent")).id
-        manager = await engine.manager()
-        async with told_of_waiting(context.console, manager, agent):
-            yield engine, manager, agent
 
 
 async def servers(context: Context, parsed: Parsed) -> int:

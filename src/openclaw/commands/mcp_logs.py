@@ -5,7 +5,7 @@ from pathlib import Path
 
 from openclaw.commands.dispatch import Context
 from openclaw.commands.follow import follow
-from openclaw.commands.mcp import opened
+from openclaw.commands.opened import opened
 from openclaw.commands.parse import Parsed
 from openclaw.errors import UsageError
 from openclaw.security.external import clean_terminal

@@ -6,7 +6,6 @@ lone `@` or a word with a colon that names no server is just text.
 """
 
 import asyncio
-import re
 import shlex
 from collections.abc import Callable, Sequence
 
@@ -18,6 +17,7 @@ from openclaw.content import Block, Text
 from openclaw.conversation import Conversation
 from openclaw.engine import Engine
 from openclaw.errors import OpenClawError, ProtocolError, TransportError, UsageError
+from openclaw.late_pattern import late_pattern
 from openclaw.mcp.client import Client, offers
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.prompts import PROMPT_TOOL, get_prompt, list_prompts
@@ -30,7 +30,7 @@ from openclaw.security.policy import Decision, Named, ToolRef
 from openclaw.tool import Invocation
 
 # `@server:uri`, at the start of a word. The address ends at the next blank, or before the marks that end a sentence.
-_POINTER = re.compile(r"(?<![^\s(])@(?P<server>[A-Za-z0-9_.-]+):(?P<uri>\S+)")
+_POINTER = late_pattern(r"(?<![^\s(])@(?P<server>[A-Za-z0-9_.-]+):(?P<uri>\S+)")
 _MARKS = ".,;:!?)"
 # What one reference may add to a message; the same bound as for resources that are put into the context.
 _REFERENCE_BYTES = 64 * 1024

@@ -7,7 +7,8 @@ surface the answer comes from.
 from collections.abc import Sequence
 
 from openclaw.commands.dispatch import Context
-from openclaw.commands.mcp import change_json, opened
+from openclaw.commands.mcp import change_json
+from openclaw.commands.opened import opened
 from openclaw.commands.parse import Parsed
 from openclaw.commands.render import change_lines
 from openclaw.errors import UsageError

@@ -11,6 +11,7 @@ from pathlib import Path, PurePath
 from urllib.parse import urlsplit
 
 from openclaw.commands.dispatch import Context, Surface
+from openclaw.commands.once import is_address
 from openclaw.commands.parse import Parsed
 from openclaw.config.launchers import launch
 from openclaw.config.variables import escape
@@ -24,14 +25,9 @@ _INTERPRETERS = frozenset({"python", "python3", "node", "deno", "sh", "bash"})
 # Parts of host and package names that say nothing about which server it is.
 _DULL = frozenset({"mcp", "api", "www", "server", "com", "org", "net", "io", "dev", "ai", "app", "co", "latest", "sse"})
 _OUTSIDE = re.compile(r"[^A-Za-z0-9_-]+")
-_SCHEMES = ("http://", "https://")
 
 # A server as it is written into the file.
 Entry = dict[str, str | int | list[str] | dict[str, str]]
-
-
-def is_address(word: str) -> bool:
-    return word.lower().startswith(_SCHEMES)
 
 
 def is_typed_here(surface: Surface) -> bool:

@@ -5,7 +5,6 @@ name; one that starts with `https://` is an address, whose host is written out; 
 end for any further ones. A value with a comma or a bracket in it stands in quotes. Which calls fit a pattern is security/patterns.py's.
 """
 
-import re
 from collections.abc import Mapping
 from functools import lru_cache
 from urllib.parse import urlsplit
@@ -14,11 +13,12 @@ import msgspec
 
 from openclaw.content import to_json
 from openclaw.errors import UsageError
+from openclaw.late_pattern import late_pattern
 from openclaw.wildcard import is_pattern
 
 # Globs of grants are parsed when they are first met; so many are kept.
 _MOST_GLOBS = 4_096
-_ARGUMENT = re.compile(r"[A-Za-z_$][\w$.-]*")
+_ARGUMENT = late_pattern(r"[A-Za-z_$][\w$.-]*")
 _PORTS = {"http": 80, "https": 443}
 
 

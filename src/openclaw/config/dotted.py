@@ -7,11 +7,12 @@ import json
 import re
 
 from openclaw.errors import UsageError
+from openclaw.late_pattern import late_pattern
 
 Path = tuple[str, ...]
 
 _PLAIN = re.compile(r"[^.\[\]\"'\s]+")
-_STEP = re.compile(r"""\.?([^.\[\]"'\s]+)|\.?\[\s*(\d+|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')\s*\]""")
+_STEP = late_pattern(r"""\.?([^.\[\]"'\s]+)|\.?\[\s*(\d+|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')\s*\]""")
 
 
 def parse_path(text: str) -> Path:

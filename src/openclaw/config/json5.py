@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 import msgspec
 
 from openclaw.errors import ConfigError, Problem
+from openclaw.late_pattern import late_pattern
 
 # Config files nest some ten levels deep. The bound keeps a hostile file from exhausting the stack, which our caller shares.
 MAX_DEPTH = 100
@@ -20,16 +21,16 @@ MAX_DEPTH = 100
 MAX_DIGITS = 4_000
 
 _SPACE = re.compile("[\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]*")
-_LINE_END = re.compile("[\n\r\u2028\u2029]")
+_LINE_END = late_pattern("[\n\r\u2028\u2029]")
 # An editor counts these as line ends; U+2028 and U+2029 are line ends to JSON5 but not to an editor.
-_EDITOR_LINE_END = re.compile("\r\n|\n|\r")
-_NUMBER = re.compile(
+_EDITOR_LINE_END = late_pattern("\r\n|\n|\r")
+_NUMBER = late_pattern(
     r"[+-]?(?:0[xX][0-9a-fA-F]+|Infinity|NaN|(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
 )
 _NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 _PLAIN = {'"': re.compile(r'[^"\\\n\r]*'), "'": re.compile(r"[^'\\\n\r]*")}
-_HEX = re.compile("[0-9a-fA-F]+")
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_HEX = late_pattern("[0-9a-fA-F]+")
+_SURROGATE = late_pattern("[\ud800-\udfff]")
 _ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "\n": "", "\u2028": "", "\u2029": ""}
 _WORDS = {"true": True, "false": False, "null": None}
 _CLOSERS = {"object": "}", "array": "]"}

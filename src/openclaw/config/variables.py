@@ -12,9 +12,11 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from openclaw.late_pattern import late_pattern
+
 # A default, and all else that a shell puts behind a name; it may hold a reference itself.
 _BEHIND = r"[-:=?+](?:[^{}]|\$\{[^{}]*\})*"
-_REFERENCE = re.compile(
+_REFERENCE = late_pattern(
     rf"\$(\$?)\{{(?P<name>(?P<prefix>env:)?(?P<plain>(?(prefix)[A-Za-z_][A-Za-z0-9_]*|[A-Z_][A-Z0-9_]*))(?P<behind>{_BEHIND})?)\}}"
 )
 _FOLDERS = r"workspace(?:Folder|Root)\w*|cwd|file\w*|relativeFile\w*|__dirname|extensionPath|execPath"
@@ -24,12 +26,12 @@ _FOREIGN = re.compile(
     r"|(?P<other>(?:config|command|secret|secrets|vault|localEnv)[:.][^{}]*|pathSeparator|/))\}"
 )
 # What READMEs write where a credential goes, and references of other programs that may be ordinary text anywhere else.
-_BLANK = re.compile(
+_BLANK = late_pattern(
     r"(?:(?:Bearer|Basic|token) )?(?:<[A-Za-z][\w .-]*>|\{\{\s*[\w.]+\s*\}\}|%[A-Z][A-Z0-9_]{2,}%|\$env:\w+|\{env:\w+\}"
     r"|\$\{[^{}]+\}|your[-_ ](?:[^\W_]+[-_ ])*(?:key|token|secret|password|pat)(?:[-_ ]here)?)",
     re.IGNORECASE,
 )
-_BARE = re.compile(r"\$([A-Z_][A-Z0-9_]*)")
+_BARE = late_pattern(r"\$([A-Z_][A-Z0-9_]*)")
 NAME = re.compile(r"[A-Z_][A-Z0-9_]*")
 _ANY_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 

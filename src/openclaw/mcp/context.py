@@ -4,7 +4,6 @@ Names and numbers are escaped and bounded; servers' own words arrive framed.
 """
 
 from collections.abc import Sequence
-from html import escape
 
 from openclaw.mcp.server.server import LiveServer
 from openclaw.mcp.status import ServerStatus
@@ -47,6 +46,8 @@ def _held_back(status: ServerStatus) -> str:
 
 
 def _line(status: ServerStatus) -> str:
+    from html import escape
+
     name = escape(clean_label(status.name, MAX_NAME), quote=True)
     note = f' note="{escape(status.note, quote=True)}"' if status.note else ""
     return f'  <server name="{name}" tools="{status.tools}" status="{status.word}"{note}/>'

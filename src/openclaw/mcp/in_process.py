@@ -10,11 +10,8 @@ from contextlib import AsyncExitStack
 from importlib import import_module
 from typing import Any
 
-from msgspec import structs
-
 from openclaw.config.servers import ServerSpec
 from openclaw.errors import TransportError, UsageError
-from openclaw.mcp.connect import Dependencies
 from openclaw.mcp.embedding import Server
 from openclaw.protocol.transports import MEMORY
 from openclaw.transport.base import Link, Outgoing, Transport
@@ -42,16 +39,10 @@ class InProcess:
             taken[one.name] = (one.in_process, in_process_transport(one.name, one.in_process))
         self._transports = taken
 
-    def added_to(self, dependencies: Dependencies) -> Dependencies:
-        """The same dependencies, which also know the way to these."""
-        other = dependencies.make_transport
-
-        def make_transport(spec: ServerSpec) -> Transport | None:
-            if spec.facts is MEMORY and spec.name in self._transports:
-                return self._transports[spec.name][1]
-            return other(spec)
-
-        return structs.replace(dependencies, make_transport=make_transport)
+    def transport(self, spec: ServerSpec) -> Transport | None:
+        """The way to one of these; None for any other server."""
+        known = self._transports.get(spec.name) if spec.facts is MEMORY else None
+        return None if known is None else known[1]
 
 
 def in_process_transport(name: str, server: object) -> MemoryTransport:

@@ -14,8 +14,9 @@ import contextlib
 import logging
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypedDict, Unpack
 
 import msgspec
 
@@ -26,20 +27,9 @@ from openclaw.event_hub import EventHub
 from openclaw.mcp.cache import Cache, identity
 from openclaw.mcp.connect import Dependencies, no_secrets
 from openclaw.mcp.context import context_of, foreign_of
-from openclaw.mcp.embedding import (
-    Server,
-    check_call,
-    check_plain,
-    checked_servers,
-    folder,
-    read_servers,
-    secrets_of,
-)
 from openclaw.mcp.events import ServerEvent, StateChanged, ToolsChanged
 from openclaw.mcp.handlers import OnLog
-from openclaw.mcp.in_process import InProcess
 from openclaw.mcp.limiter import Limiter
-from openclaw.mcp.model_messages import Vendor, answers_for, calls_of, tools_for
 from openclaw.mcp.old_files import remove_old_files
 from openclaw.mcp.pin_store import PinFiles, PinStore
 from openclaw.mcp.pool import ServerPool
@@ -54,15 +44,20 @@ from openclaw.mcp.skills import ServedSkill
 from openclaw.mcp.status import ServerStatus
 from openclaw.mcp.tools.registry import Difference, ToolEntry
 from openclaw.mcp.tools.results import Result
-from openclaw.mcp.typed_handlers import Elicit, Sample, SignedIn, SignIn, Visit, with_typed_handlers
 from openclaw.mcp.view import View
 from openclaw.mcp.wording import correction, not_started, timed_out
 from openclaw.media import MediaStore
 from openclaw.tool import Absence, Invocation, OwnWords, Tool, ToolResult
+from openclaw.transport.base import Transport
 from openclaw.transport.connection import OnProgress
 
 if TYPE_CHECKING:
+    # For programs alone: a config has specs, whose questions are answered elsewhere.
+    from openclaw.mcp.embedding import Server
+    from openclaw.mcp.in_process import InProcess
+    from openclaw.mcp.model_messages import Vendor
     from openclaw.mcp.program_sign_in import ProgramSignIn
+    from openclaw.mcp.typed_handlers import Elicit, Sample, SignedIn, SignIn, Visit
 
 _log = logging.getLogger(__name__)
 
@@ -75,7 +70,7 @@ FEWEST_FETCHERS = 2
 ANY_AGENT = ""
 
 # One list for everybody, or one for each agent (`""` for agents that are not named).
-Servers = Sequence[Server | ServerSpec] | Mapping[str, Sequence[Server | ServerSpec]]
+Servers: TypeAlias = "Sequence[Server | ServerSpec] | Mapping[str, Sequence[Server | ServerSpec]]"
 # Ends the calls under way whose agent and tool the function it is given names.
 Revoke = Callable[[Callable[[str, Tool], bool]], object]
 
@@ -83,10 +78,10 @@ Revoke = Callable[[Callable[[str, Tool], bool]], object]
 class ManagerOptions(TypedDict, total=False):
     """What a Manager takes besides its servers."""
 
-    elicit: Elicit | None
-    visit: Visit | None
-    sample: Sample | None
-    sign_in: SignIn | None
+    elicit: "Elicit | None"
+    visit: "Visit | None"
+    sample: "Sample | None"
+    sign_in: "SignIn | None"
     roots: Iterable[str | os.PathLike[str]]
     on_log: OnLog | None
     options: ServersOptions | None
@@ -121,10 +116,10 @@ class Manager:
         self,
         servers: Servers,
         *,
-        elicit: Elicit | None = None,
-        visit: Visit | None = None,
-        sample: Sample | None = None,
-        sign_in: SignIn | None = None,
+        elicit: "Elicit | None" = None,
+        visit: "Visit | None" = None,
+        sample: "Sample | None" = None,
+        sign_in: "SignIn | None" = None,
         roots: Iterable[str | os.PathLike[str]] = (),
         on_log: OnLog | None = None,
         options: ServersOptions | None = None,
@@ -140,10 +135,9 @@ class Manager:
     ) -> None:
         self.events = EventHub() if events is None else events
         self._phase: Literal["new", "open", "closed"] = "new"
-        check_plain("on_log", on_log)
-        self._state = folder("state", state)
+        self._state = _folder(state)
         self.stderr_log = StderrLog(self._state / "logs" if self._state else None)
-        self._in_process = InProcess()
+        self._in_process: InProcess | None = None
         self._specs = self._by_agent(servers)
         self._options = options or ServersOptions()
         self._media = media
@@ -151,11 +145,18 @@ class Manager:
         self.is_eager = eager
         self._patience = patience
         self._revoke = revoke
-        given = with_typed_handlers(
-            dependencies or Dependencies(), elicit=elicit, visit=visit, sample=sample, roots=roots, on_log=on_log
-        )
+        given = dependencies or Dependencies()
+        if (elicit, visit, sample, on_log, roots) != (None, None, None, None, ()):
+            from openclaw.mcp.embedding import check_plain
+            from openclaw.mcp.typed_handlers import with_typed_handlers
+
+            check_plain("on_log", on_log)
+            given = with_typed_handlers(given, elicit=elicit, visit=visit, sample=sample, roots=roots, on_log=on_log)
         self._signing_in = _signing_in(sign_in, self._state, given)
-        self._dependencies = self._in_process.added_to(self._signing_in.added_to(given) if self._signing_in else given)
+        given = self._signing_in.added_to(given) if self._signing_in else given
+        self._dependencies = msgspec.structs.replace(
+            given, make_transport=partial(self._transport, given.make_transport)
+        )
         self._cache = Cache(self._state)
         self._pins: PinStore = PinFiles(self._state) if pins is None else pins
         cores = os.cpu_count() or 1
@@ -179,6 +180,8 @@ class Manager:
         `servers`; a mapping of the same form; or the block of servers alone. `${NAME}` is taken from the environment, and `secret://…`
         from where the config says. `agent` chooses the servers of one agent. Raises ConfigError with every problem of it.
         """
+        from openclaw.mcp.embedding import read_servers, secrets_of
+
         dependencies = more.get("dependencies") or Dependencies()
         found = read_servers(source, agent=agent, environ=dependencies.environ)
         if dependencies.resolve is no_secrets:
@@ -268,7 +271,7 @@ class Manager:
 
     # For programs and people
 
-    async def sign_in(self, name: str, agent: str = ANY_AGENT) -> SignedIn:
+    async def sign_in(self, name: str, agent: str = ANY_AGENT) -> "SignedIn":
         """Have a person sign in to a server, by the function that was given as `sign_in`, and connect to it with what came of it. Raises
         AuthError when it came to nothing."""
         if self._signing_in is None:
@@ -317,7 +320,10 @@ class Manager:
         `invocation` is handed to whoever answers what the server asks about this call.
         """
         given = {} if arguments is None else arguments
-        check_call(name, given, timeout, on_progress)
+        if timeout is not None or on_progress is not None or not isinstance(name, str) or not isinstance(given, dict):
+            from openclaw.mcp.embedding import check_call
+
+            check_call(name, given, timeout, on_progress)
         if timeout is None:
             return await self._call(name, given, None, on_progress, agent, session, invocation)
         try:
@@ -363,13 +369,15 @@ class Manager:
             return Result.failed(view.why_missing(name))
         return await view.call(entry, arguments, show_progress=show_progress, invocation=invocation)
 
-    def tools_for(self, vendor: Vendor, agent: str = ANY_AGENT) -> list[Any]:
+    def tools_for(self, vendor: "Vendor", agent: str = ANY_AGENT) -> list[Any]:
         """The tools as a vendor's API takes them as `tools`: `"openai"` (chat completions), `"openai-responses"` or `"anthropic"`."""
+        from openclaw.mcp.model_messages import tools_for
+
         return tools_for(vendor, self.tools(agent))
 
     async def answers_for(
         self,
-        vendor: Vendor,
+        vendor: "Vendor",
         message: object,
         *,
         timeout: float | None = None,
@@ -381,6 +389,8 @@ class Manager:
         `message` is what the vendor's library gave you, or the same as a mapping. What servers said is framed as untrusted, pictures are
         pictures, and what failed says why. `timeout` is for each call.
         """
+
+        from openclaw.mcp.model_messages import answers_for, calls_of
 
         async def answer(call: ToolCall) -> ToolResult:
             if call.fault:
@@ -595,11 +605,26 @@ class Manager:
     def _by_agent(self, servers: Servers) -> dict[str, tuple[ServerSpec, ...]]:
         """The specs of each agent, and the objects among the servers taken note of. Raises UsageError for what is no list of servers."""
         listed = servers if isinstance(servers, Mapping) else {ANY_AGENT: servers}
+        if all(_are_specs(each) for each in listed.values()):
+            if self._in_process is not None:
+                self._in_process.take(())
+            return {
+                agent: tuple(spec for spec in each if isinstance(spec, ServerSpec)) for agent, each in listed.items()
+            }
+        from openclaw.mcp.embedding import Server, checked_servers
+        from openclaw.mcp.in_process import InProcess
+
         given = {agent: checked_servers(each) for agent, each in listed.items()}
+        self._in_process = self._in_process or InProcess()
         self._in_process.take(one for each in given.values() for one in each)
         return {
             agent: tuple(one.spec if isinstance(one, Server) else one for one in each) for agent, each in given.items()
         }
+
+    def _transport(self, other: Callable[[ServerSpec], Transport | None], spec: ServerSpec) -> Transport | None:
+        """The way to a server of this program's own, if it is one of them."""
+        own = None if self._in_process is None else self._in_process.transport(spec)
+        return other(spec) if own is None else own
 
     def _check_open(self) -> None:
         """Raises UsageError outside of the block in which a manager is used."""
@@ -684,7 +709,24 @@ def _all(specs: Mapping[str, Sequence[ServerSpec]]) -> list[ServerSpec]:
     return list(dict.fromkeys(spec for listed in specs.values() for spec in listed))
 
 
-def _signing_in(sign_in: SignIn | None, folder: Path | None, dependencies: Dependencies) -> "ProgramSignIn | None":
+def _are_specs(servers: object) -> bool:
+    """Whether this is what a config gives: nothing about it needs to be checked."""
+    return (
+        isinstance(servers, list | tuple)
+        and all(isinstance(one, ServerSpec) for one in servers)
+        and len({one.name for one in servers}) == len(servers)
+    )
+
+
+def _folder(state: str | os.PathLike[str] | None) -> Path | None:
+    if state is None or isinstance(state, Path):
+        return state
+    from openclaw.mcp.embedding import folder
+
+    return folder("state", state)
+
+
+def _signing_in(sign_in: "SignIn | None", folder: Path | None, dependencies: Dependencies) -> "ProgramSignIn | None":
     if sign_in is None:
         return None
     from openclaw.mcp.program_sign_in import ProgramSignIn

@@ -7,7 +7,6 @@ may be used, and how a model is shown it is `skills/served.py`'s. Every function
 
 import binascii
 import hashlib
-import re
 from base64 import b64decode
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
@@ -18,6 +17,7 @@ from msgspec import Raw
 from openclaw.config.servers import ServerSpec
 from openclaw.content import to_sorted_json
 from openclaw.errors import ProtocolError
+from openclaw.late_pattern import late_pattern
 from openclaw.mcp.client import Client
 from openclaw.mcp.tools.results import ResourceContents
 from openclaw.protocol.eras import Agreement
@@ -36,8 +36,8 @@ MOST_BYTES = 16 * 1024 * 1024
 SKILL_FILE = "SKILL.md"
 _DYNAMIC = b'"dynamic"'
 # A name is typed, and stands in a prompt.
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+_NAME = late_pattern(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_DIGEST = late_pattern(r"sha256:[0-9a-f]{64}")
 _SHOWN = 200
 
 

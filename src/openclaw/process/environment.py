@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from openclaw.late_pattern import late_pattern
+
 _POSIX = (
     *("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "LANGUAGE", "TZ", "TMPDIR"),
     # The categories of a locale, and the base directories of a desktop: others of these beginnings are somebody's own.
@@ -50,9 +52,9 @@ _READERS = (
     r"|GIT|HG|SVN|SSH|SUDO|RSYNC|CVS|BASH|ZSH|KSH|FISH|TCSH|VIM|NVIM|EMACS|LESS|MAN|SYSTEMD"
 )
 # Each reader with a hook behind it, with or without a line between them: `NODE_OPTIONS`, `PYTHONPATH`, `RUBYOPT`, `GIT_SSH_COMMAND`.
-_FAMILIES = re.compile(rf"(?:{_READERS})_?{_HOOK}")
+_FAMILIES = late_pattern(rf"(?:{_READERS})_?{_HOOK}")
 # Families that are refused whole: there is nothing harmless in them.
-_WHOLE = re.compile(
+_WHOLE = late_pattern(
     r"LD_.*|DYLD_.*|_RLD.*|BASH_FUNC_.*|CORECLR_.*|COR_(?:ENABLE_PROFILING|PROFILER.*)|GIT_CONFIG.*|LUA_(?:INIT|C?PATH).*"
     r"|OPENSSL_(?:CONF|ENGINES|MODULES).*|CARGO_(?:TARGET|REGISTRIES|BUILD)_.*|GIT_(?:DIR|WORK_TREE|COMMON_DIR|INDEX_FILE|NAMESPACE)"
     r"|GIT_(?:OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|SSL_.*|SSH|SSH_VARIANT|EXTERNAL_DIFF|ASKPASS|ALLOW_PROTOCOL|ATTR_SOURCE)"

@@ -14,6 +14,7 @@ from urllib.parse import quote
 import msgspec
 
 from openclaw.errors import AddressError
+from openclaw.late_pattern import late_pattern
 
 Address = IPv4Address | IPv6Address
 Network = Literal["global", "private", "link-local", "loopback", "reserved"]
@@ -240,16 +241,18 @@ def narrowed(rules: Rules, peer: str | Address | None) -> Rules:
     )
 
 
-_SPLIT = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<authority>[^/?#]*)(?P<path>[^#]*)(?:#.*)?", re.DOTALL)
+_SPLIT = late_pattern(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<authority>[^/?#]*)(?P<path>[^#]*)(?:#.*)?", re.DOTALL)
 # Whitespace, controls and backslash: characters on which URL parsers disagree.
-_CONFUSING = re.compile(r"[\x00-\x20\x7f-\xa0\\\u2028\u2029\ufeff]")
-_HOST = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?(?:\.[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?)*\.?")
+_CONFUSING = late_pattern(r"[\x00-\x20\x7f-\xa0\\\u2028\u2029\ufeff]")
+_HOST = late_pattern(
+    r"[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?(?:\.[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?)*\.?"
+)
 _MAX_HOST = 253
 # A host that browsers take for an IPv4 address though it is not written as one.
-_NUMERIC = re.compile(r"(?:.*\.)?(?:0x[0-9a-f]*|[0-9]+)\.?")
+_NUMERIC = late_pattern(r"(?:.*\.)?(?:0x[0-9a-f]*|[0-9]+)\.?")
 # What stands in an address as it is; the rest of ASCII is percent-encoded. Brackets are for IPv6.
-_UNSAFE_IN_BROWSER = re.compile(r"[^A-Za-z0-9\-._~:/?&=+,%@\[\]]")
-_UNSAFE_IN_PATH = re.compile(r"[^\x21\x23-\x3b\x3d\x3f-\x5d\x5f\x61-\x7a\x7c\x7e]")
+_UNSAFE_IN_BROWSER = late_pattern(r"[^A-Za-z0-9\-._~:/?&=+,%@\[\]]")
+_UNSAFE_IN_PATH = late_pattern(r"[^\x21\x23-\x3b\x3d\x3f-\x5d\x5f\x61-\x7a\x7c\x7e]")
 
 
 @lru_cache(maxsize=1024)

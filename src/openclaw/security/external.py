@@ -17,6 +17,7 @@ from typing import Any, Literal
 import msgspec
 
 from openclaw.content import Block, Framed, Text, to_json
+from openclaw.late_pattern import late_pattern
 from openclaw.log import ESCAPE_SEQUENCE
 from openclaw.redact import knows_secrets, mask
 from openclaw.security.fold import OTHER, fold_with_places, letters
@@ -73,7 +74,7 @@ _TOKEN_GONE = "[REMOVED_SPECIAL_TOKEN]"
 
 # Tokens with which chat templates of language models separate turns, roles, thoughts and calls. Matched exactly, but for the width of
 # their characters and unseen ones between them, which some readers before the tokenizer take away. `<s>` is ordinary text: HTML has it too.
-_SPECIAL_TOKEN = re.compile(
+_SPECIAL_TOKEN = late_pattern(
     r"<\|[A-Za-z][\w./:▁-]{0,63}\|>"
     r"|<</?SYS>>|<(?:start|end)_of_turn>|<[be]os>|</?(?:tool_call|tool_response|think)>"
     r"|\[/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_RESULTS|TOOL_CALLS)\]"
@@ -96,8 +97,8 @@ _UNSEEN = (
 )
 _LONGEST_SPELLING = 3
 # Characters in which a token can be spelled without looking like one to a plain search: unseen ones, and full-width ones.
-_UNSEEN_ONE = re.compile(f"[{_UNSEEN}]")
-_DISGUISE = re.compile(f"[{_UNSEEN}\uff01-\uff5e]")
+_UNSEEN_ONE = late_pattern(f"[{_UNSEEN}]")
+_DISGUISE = late_pattern(f"[{_UNSEEN}\uff01-\uff5e]")
 _FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
 # Used for nothing but hiding: directional overrides, annotation controls, tag characters.
 _SMUGGLING = "\u202d\u202e\ufff9-\ufffb\U000e0000-\U000e007f"
@@ -106,29 +107,29 @@ _HIDDEN = re.compile(
     "(?P<flag>\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f)"
     f"|(?P<broken>[\ud800-\udfff])|[{_UNSEEN}{_SMUGGLING}]+"
 )
-_SMUGGLED = re.compile(f"[{_SMUGGLING}]+")
+_SMUGGLED = late_pattern(f"[{_SMUGGLING}]+")
 # What of either is among the first 256 characters.
 _LATIN_UNSEEN = bytes(code for code in range(256) if _CONTROL.match(chr(code)) or _HIDDEN.match(chr(code)))
 # What reorders or hides text on a screen; joiners stay, emoji and several scripts are written with them.
-_REORDERING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_REORDERING = late_pattern("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 # Without meaning in a label; joiners and variation selectors behind a Latin letter included.
-_INVISIBLE = re.compile(
+_INVISIBLE = late_pattern(
     "(?<=[A-Za-z_ -])[\u200c\u200d\ufe00-\ufe0f]"
     "|[\xad\u034f\u115f\u1160\u180e\u200b\u2028\u2029\u2060-\u2064\u206a-\u206f\u3164\ufeff\uffa0]"
 )
 # What drives a screen or hides on it, beside the control characters that JSON has no room for: further ones, turns of the direction of
 # writing, line ends that only some know, tag characters.
-_DRIVING = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ufff9-\ufffb\U000e0000-\U000e007f]")
+_DRIVING = late_pattern("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ufff9-\ufffb\U000e0000-\U000e007f]")
 # JSON escapes that may stand for a character to be cleaned away.
-_ESCAPED_CONTROL = re.compile(rb"\\[bfru]")
+_ESCAPED_CONTROL = late_pattern(rb"\\[bfru]")
 
 _SEPARATOR = f"[^a-z0-9<>{OTHER}]"
 _MARKER_WORDS = ("externaluntrustedcontent", "openclawlnternalcontext")
-_MARKER = re.compile("|".join(f"{_SEPARATOR}*+".join(words) for words in _MARKER_WORDS))
+_MARKER = late_pattern("|".join(f"{_SEPARATOR}*+".join(words) for words in _MARKER_WORDS))
 # What may stand between a marker's opening brackets and its words.
 _LEADING_WORDS = ("end", "begln", "start", "close")
-_CLOSING = re.compile(rf"(?:{_SEPARATOR}++ld[^<>]{{1,256}}|{_SEPARATOR}*+)>(?:{_SEPARATOR}*+>)*+")
-_IDENTIFIED = re.compile(r"[\s_]*+ld\s*+=\s*+(?:\\*+\"[^\"<>\n]{0,128}\"|\w{0,64})")
+_CLOSING = late_pattern(rf"(?:{_SEPARATOR}++ld[^<>]{{1,256}}|{_SEPARATOR}*+)>(?:{_SEPARATOR}*+>)*+")
+_IDENTIFIED = late_pattern(r"[\s_]*+ld\s*+=\s*+(?:\\*+\"[^\"<>\n]{0,128}\"|\w{0,64})")
 
 
 def frame(

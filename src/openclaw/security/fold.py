@@ -9,6 +9,7 @@ one stands. Pure, and linear in time.
 import re
 import unicodedata
 
+from openclaw.late_pattern import late_pattern
 from openclaw.security.confusables import CONFUSABLES
 
 # Stands for a letter or digit that looks like no ASCII one: it separates nothing.
@@ -55,7 +56,7 @@ _LETTER_NAME = re.compile(r"(?:LATIN|INDICATOR SYMBOL) (?:\w+ )*?LETTER (?:\w+ )
 _MOST_KEPT = 65_536
 
 # Characters written out: HTML entities (also escaped twice), \u003c, \x3c, \n and %3c.
-_WRITTEN_OUT = re.compile(
+_WRITTEN_OUT = late_pattern(
     r"&(?:amp;){0,8}(?:#0{0,16}[0-9]{1,7}|#[xX]0{0,16}[0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});?"
     r"|\\+(?:u[0-9a-fA-F]{4}|u\{0{0,16}[0-9a-fA-F]{1,6}\}|x[0-9a-fA-F]{2}|[nrt])"
     r"|%[0-9a-fA-F]{2}"

@@ -20,6 +20,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from openclaw.conversation import MEDIA, ForeignSources
+from openclaw.late_pattern import late_pattern
 from openclaw.security.external import clean_label
 from openclaw.security.risk import leaves
 from openclaw.security.unframe import without_frames
@@ -63,19 +64,19 @@ _LEAST_DIGITS, _MOST_IN_GROUPS = 6, 64
 # What joins two numbers of one list.
 _JOINS = frozenset({"and", "or"})
 
-_CHUNK = re.compile(r"[^\s\"'`<>()\[\]{}|,;]+")
+_CHUNK = late_pattern(r"[^\s\"'`<>()\[\]{}|,;]+")
 _NUMBER = re.compile(r"\d{4,}")
 _EDGES = ".:!?*_~-=&#/\\"
 # An address, a file name, an identifier, a number with its marks.
 _TELLING = re.compile(r"[@/\\]|\d|[^\W_]\.[^\W_]|_")
 _DIGIT = re.compile(r"\d")
 _MARKS = re.compile(r"[\W_]+")
-_WORD_OR_NUMBER = re.compile(r"[^\W\d_]+|\d+")
+_WORD_OR_NUMBER = late_pattern(r"[^\W\d_]+|\d+")
 # Between a number and the word that says what it is one of: no end of a sentence.
-_NEAR = re.compile(r"[^\w.;!?]{1,3}|_")
-_NAME_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
-_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([nrtbf])|([\"/\\']))")
-_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
+_NEAR = late_pattern(r"[^\w.;!?]{1,3}|_")
+_NAME_WORDS = late_pattern(r"[A-Z]?[a-z]+|[A-Z]+")
+_ESCAPE = late_pattern(r"\\(?:u([0-9a-fA-F]{4})|([nrtbf])|([\"/\\']))")
+_INVISIBLE = late_pattern("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
 
 
 def source_text(source: str) -> str:

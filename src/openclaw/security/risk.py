@@ -13,14 +13,15 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from openclaw.late_pattern import late_pattern
 from openclaw.tool import RUN_CODE, Tool, ToolFacts
 
 # Names of arguments (or the last word of one) whose value is a place in the network, even without a scheme.
 _PLACES = frozenset({"url", "uri", "link", "website", "endpoint", "host", "hostname", "href", "webhook"})
-_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_WORDS = late_pattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 # Clients of the web are lenient: blanks before it, one slash or three, backslashes.
-_ADDRESS = re.compile(r"(https?):[/\\]*", re.IGNORECASE)
-_SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:[/\\]{2}")
+_ADDRESS = late_pattern(r"(https?):[/\\]*", re.IGNORECASE)
+_SCHEME = late_pattern(r"[a-zA-Z][a-zA-Z0-9+.-]*:[/\\]{2}")
 # What a client of the web drops from an address before it reads it.
 _DROPPED = {ord(character): None for character in "\t\r\n"}
 _LISTS = (list, tuple)

@@ -13,11 +13,12 @@ import msgspec
 from openclaw.config.call_pattern import glob
 from openclaw.content import to_json
 from openclaw.errors import UsageError
+from openclaw.late_pattern import late_pattern
 from openclaw.security.patterns import Paths, covers, has_inline_code
 from openclaw.tool import Tool
 
 # Arguments (or the last word of one) that hold a path.
-_PATHS = re.compile(
+_PATHS = late_pattern(
     r"(?:^|[_.-])(?:path|file|filename|filepath|dir|directory|folder)$|(?:Path|File|Dir|Directory|Folder)$",
     re.IGNORECASE,
 )
@@ -56,7 +57,7 @@ _WITH_VERBS = frozenset(
     }
     | {"uv", "yarn"}
 )
-_VERB = re.compile(r"[a-z][a-z0-9:-]*")
+_VERB = late_pattern(r"[a-z][a-z0-9:-]*")
 # A folder with fewer names above it (`/`, `/home`) is too much to mean by accident.
 _LEAST_DEPTH = 2
 _MOST_SHOWN = 60

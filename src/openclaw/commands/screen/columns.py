@@ -8,13 +8,15 @@ from collections.abc import Sequence
 from itertools import pairwise
 from unicodedata import combining, east_asian_width
 
+from openclaw.late_pattern import late_pattern
+
 # The styles that our own output is written with.
 STYLE = re.compile("\x1b\\[[0-9;]*m")
 # Joiners and variation selectors.
 _NO_ROOM = frozenset({0x200B, 0x200C, 0x200D, 0x2060, *range(0xFE00, 0xFE10)})
 # A label, and what is said of it two blanks or more behind it: folded lines go on below the latter.
-_LABEL = re.compile(r"\s*(?:\S+ )*?\S*\s{2,}(?=\S)")
-_WORD = re.compile(r"\S*`[^`]*`\S*|\S+")
+_LABEL = late_pattern(r"\s*(?:\S+ )*?\S*\s{2,}(?=\S)")
+_WORD = late_pattern(r"\S*`[^`]*`\S*|\S+")
 # Of the width at least so much is left for text: a deeper indentation is not kept.
 _LEAST = 24
 

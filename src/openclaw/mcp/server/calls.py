@@ -25,6 +25,7 @@ from openclaw.errors import (
     RpcError,
     SignInNeededError,
 )
+from openclaw.late_pattern import late_pattern
 from openclaw.mcp.client import Client
 from openclaw.mcp.remedies import remedy_sentence
 from openclaw.mcp.resources import run_utility
@@ -47,7 +48,7 @@ LOSS_PATIENCE = 1.0
 _MAYBE = "The call may or may not have been carried out; it is not repeated."
 # How servers say that they do not have a tool: as an error of the protocol, by either of these codes, or as a failed result.
 _REFUSES_TOOL = frozenset({-32602, -32601})
-_UNKNOWN_TOOL = re.compile(
+_UNKNOWN_TOOL = late_pattern(
     r"(?:MCP error -3260[12]: )?(?:unknown tool\b|tool .{0,160}? (?:not found|does not exist))", re.I
 )
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from openclaw.config.servers import ServerSpec
 from openclaw.errors import StoreError
 from openclaw.files import make_directory
+from openclaw.late_pattern import late_pattern
 from openclaw.mcp.cache import identity
 
 _log = logging.getLogger(__name__)
@@ -114,14 +115,14 @@ class StderrLog:
 
 
 # What each kind of line looks like, after its time. An exception as Python and JavaScript write it, with or without what went before.
-_EXCEPTION = re.compile(
+_EXCEPTION = late_pattern(
     r"(?:Uncaught |Caused by: )?(?:[\w.$]+\.)?\w*(?:Error|Exception|SystemExit)\b(?: \[\w+\])?: ?\S", re.ASCII
 )
-_ERROR = re.compile(
+_ERROR = late_pattern(
     r"\b(?:error|fatal|panic(?:ked)?|failed|failure|cannot|could not|not found|missing|required)\b", re.IGNORECASE
 )
 # News of the package manager, places in the code, and what runtimes write after an exception.
-_BESIDE_THE_POINT = re.compile(
+_BESIDE_THE_POINT = late_pattern(
     r"\s*(?:npm (?:notice|warn)\b|Node\.js v|at \S|File \"|node:|\^|\}|\{|A complete log of this run|npm error A complete log|$)",
     re.IGNORECASE,
 )

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Raw, structs
 
 from openclaw.errors import MediaError, ProtocolError
+from openclaw.late_pattern import late_pattern
 from openclaw.mcp.tools.definition import Definition, is_null, ui_of
 from openclaw.mcp.tools.results import ResourceContents, Result
 from openclaw.media import decode_base64
@@ -31,7 +32,7 @@ _OLD_KEY = "ui/resourceUri"
 _MOST_HOSTS = 50
 _LONGEST_URI = 2_048
 # A name with a dot in it that does not end in a number: neither an address, which may be one of this network, nor this machine.
-_HOST = re.compile(r"(https|wss)://(\*\.)?([a-z0-9-]{1,63}\.)+[a-z][a-z0-9-]{0,62}(:[0-9]{1,5})?", re.I)
+_HOST = late_pattern(r"(https|wss)://(\*\.)?([a-z0-9-]{1,63}\.)+[a-z][a-z0-9-]{0,62}(:[0-9]{1,5})?", re.I)
 
 
 class PanelPage(msgspec.Struct, frozen=True):

@@ -6,7 +6,6 @@ at every start (a path, a date): that alone is no change, and the model keeps th
 showed. cache.py stores them; catalog.py looks when a list came.
 """
 
-import difflib
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
@@ -161,7 +160,9 @@ def _lines(pin: Pin) -> list[str]:
 
 
 def _diff(pin: Pin, live: Pin) -> str:
-    lines = list(difflib.unified_diff(_lines(pin), _lines(live), "first seen", "now", lineterm="", n=1))
+    from difflib import unified_diff
+
+    lines = list(unified_diff(_lines(pin), _lines(live), "first seen", "now", lineterm="", n=1))
     if len(lines) > MAX_DIFF_LINES:
         lines = [*lines[:MAX_DIFF_LINES], f"… {len(lines) - MAX_DIFF_LINES} more lines"]
     return "\n".join(lines)
