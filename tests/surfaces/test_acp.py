@@ -305,6 +305,26 @@ async def test_sessions_are_listed_by_folder_closed_and_deleted(home: Home, fold
         assert error["code"] == -32002
 
 
+async def test_more_sessions_than_a_page_has_come_in_pages_without_those_of_which_nothing_is_left(
+    home: Home, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("openclaw.acp.sessions.PAGE", 2)
+    script(home, *({"text": "Yes."} for _ in range(5)))
+    async with NearEditor(home, folder) as editor:
+        made = [await editor.new() for _ in range(6)]
+        # In the third nothing is said: it has no conversation.
+        for session in (*made[:2], *made[3:]):
+            await editor.prompt(session, f"in {session}")
+        pages: list[list[str]] = []
+        cursor: str | None = None
+        while True:
+            page = await editor.request("session/list", **({"cursor": cursor} if cursor else {}))
+            pages.append([one["sessionId"] for one in page["sessions"]])
+            if (cursor := page.get("nextCursor")) is None:
+                break
+        assert pages == [[made[5], made[4]], [made[3], made[1]], [made[0]]]
+
+
 async def test_the_modes_say_what_is_asked_about_and_what_is_refused(home: Home, folder: Path) -> None:
     again = {"toolCalls": [{"name": "write", "arguments": {"path": "b.txt", "content": "no"}, "id": "w2"}]}
     script(home, WRITE, {"text": "Done."}, again, {"text": "Refused."})

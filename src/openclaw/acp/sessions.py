@@ -31,7 +31,7 @@ from openclaw.log import iso_time, short_hash
 from openclaw.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, RequestId
 from openclaw.security.external import clean_terminal
 from openclaw.sessions.key import agent_of, session_key
-from openclaw.sessions.store import UnknownSessionError
+from openclaw.sessions.store import Store, UnknownSessionError
 from openclaw.trace_context import carried
 
 _log = logging.getLogger(__name__)
@@ -142,13 +142,16 @@ class Sessions:
 
     async def list(self, params: wire.ListSessions) -> wire.SessionList:
         app = await self._app()
-        records = await asyncio.to_thread(self._records.all)
-        kept = {info.key for info in await app.store.list()}
-        found = [one for one in records if one.key in kept and params.cwd in (None, one.cwd)]
-        start = _place(params.cursor)
-        page = found[start : start + PAGE]
-        more = _cursor(start + PAGE) if len(found) > start + PAGE else None
-        return wire.SessionList([_info(one) for one in page], more)
+        records = [one for one in await asyncio.to_thread(self._records.all) if params.cwd in (None, one.cwd)]
+        page: list[Record] = []
+        for place, one in enumerate(records):
+            # A cursor says how many records are behind it; each is looked up by itself, as there may be very many conversations.
+            if place < _place(params.cursor) or not await _is_kept(app.store, one.key):
+                continue
+            if len(page) == PAGE:
+                return wire.SessionList([_info(each) for each in page], _cursor(place))
+            page.append(one)
+        return wire.SessionList([_info(each) for each in page], None)
 
     async def close(self, params: wire.NamedSession) -> dict[str, Any]:
         await self._close(params.session_id)
@@ -344,6 +347,14 @@ def _info(record: Record) -> wire.SessionInfo:
     directories: Any = list(record.directories) if record.directories else msgspec.UNSET
     updated = iso_time(record.updated) if record.updated else None
     return wire.SessionInfo(record.id, record.cwd, directories, record.title or None, updated)
+
+
+async def _is_kept(store: Store, key: str) -> bool:
+    try:
+        await store.last(key, 1)
+    except UnknownSessionError:
+        return False
+    return True
 
 
 def _cursor(place: int) -> str:

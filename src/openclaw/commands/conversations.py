@@ -6,7 +6,7 @@ Each is a function that slash.py has in its table. None of them runs a tool; `/c
 import asyncio
 import base64
 import time
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from itertools import count
 
 from msgspec.structs import replace
@@ -33,6 +33,8 @@ from openclaw.sessions.title import MOST_CHARACTERS, shortened
 
 # What a list shows; `openclaw sessions` has all of them.
 _SHOWN = 15
+# Conversations that are read to show so many, or to find one by its title: the last used of however many there are.
+_LOOKED_AT = 200
 # What terminals take at once for their clipboard: the smallest bound among those in use.
 _MOST_COPIED = 74_000
 # The word that gives the agent its own model back.
@@ -84,19 +86,29 @@ async def new(chat: Chat, words: str) -> Outcome:
         chat.console.line("A new conversation.")
         return Outcome()
     await (await chat.app.engine.manager()).end_session(chat.session)
-    there = {info.key for info in await chat.app.store.list()}
-    chat.switch(ChatState(chat.agent, _new_key(chat.spec.id, there), chat.model))
+    chat.switch(ChatState(chat.agent, await _new_key(chat), chat.model))
     assert before is not None
     title = clean_label(before.info.title, MOST_CHARACTERS)
     chat.console.line(f"A new conversation. “{title}” stays: /sessions goes back to it.")
     return Outcome()
 
 
-def _new_key(agent: str, there: Container[str]) -> str:
+async def _new_key(chat: Chat) -> str:
     """The moment, as people read it: unlike a key that nobody chose it is kept until they say otherwise, as the one they came from."""
     moment = time.strftime("chat-%Y-%m-%d-%H%M%S")
-    keys = (moment if number == 1 else f"{moment}-{number}" for number in count(1))
-    return next(key for key in keys if session_key(agent, key) not in there)
+    for number in count(1):
+        key = moment if number == 1 else f"{moment}-{number}"
+        if await _kept(chat, session_key(chat.spec.id, key)) is None:
+            return key
+    raise AssertionError("there is always one more number")
+
+
+async def _kept(chat: Chat, key: str) -> SessionInfo | None:
+    """The conversation of this whole key, if there is one."""
+    try:
+        return (await chat.app.store.last(key, 1)).info
+    except UnknownSessionError:
+        return None
 
 
 async def reset(chat: Chat, words: str) -> Outcome:
@@ -189,10 +201,11 @@ async def compact(chat: Chat, words: str) -> Outcome:
 
 async def list_or_switch(chat: Chat, words: str) -> Outcome:
     """`/sessions`, and with a word the conversation to go on with: its number in the list, its key, or words of its title."""
+    page = await chat.app.store.find(limit=_LOOKED_AT)
     # What was asked once is only kept: it comes behind what one goes back to.
-    found = sorted(await chat.app.store.list(), key=lambda info: is_unnamed(info.key))
+    found = sorted(page.sessions, key=lambda info: is_unnamed(info.key))
     if words:
-        await _switch(chat, _chosen(chat, found, words))
+        await _switch(chat, await _chosen(chat, found, words))
         return Outcome()
     if not found:
         chat.console.line("No conversations yet.")
@@ -208,8 +221,8 @@ async def list_or_switch(chat: Chat, words: str) -> Outcome:
         for number, info in enumerate(found[:_SHOWN], 1)
     ]
     chat.console.table(("", "key", "last used", "messages", "title"), rows)
-    if len(found) > _SHOWN:
-        chat.console.line(f"… and {len(found) - _SHOWN} more: openclaw sessions")
+    if page.total > _SHOWN:
+        chat.console.line(f"… and {page.total - _SHOWN:,} more: openclaw sessions")
     chat.console.line("/sessions NUMBER, KEY or words of a title goes on with one; /title WORDS names this one.")
     return Outcome()
 
@@ -221,14 +234,14 @@ def _short(chat: Chat, info: SessionInfo) -> str:
     return clean_label(short_key(info.key, default_agent(chat.app.config)), MOST_CHARACTERS)
 
 
-def _chosen(chat: Chat, found: Sequence[SessionInfo], words: str) -> SessionInfo:
+async def _chosen(chat: Chat, found: Sequence[SessionInfo], words: str) -> SessionInfo:
     """Raises UsageError when there is none, or several."""
-    whole = words if agent_of(words) else session_key(chat.spec.id, words)
-    if exact := next((info for info in found if info.key == whole), None):
+    if exact := await _kept(chat, words if agent_of(words) else session_key(chat.spec.id, words)):
         return exact
     if words.isdecimal() and 0 < int(words) <= min(len(found), _SHOWN):
         return found[int(words) - 1]
-    fitting = [info for info in found if words.lower() in info.title.lower()]
+    held = (await chat.app.store.find((words,), limit=_LOOKED_AT)).sessions
+    fitting = [info for info in held if words.lower() in info.title.lower()]
     if len(fitting) == 1:
         return fitting[0]
     many = f"{len(fitting)} conversations have" if fitting else "No conversation has"

@@ -134,9 +134,10 @@ def _claims(call: AskedCall, screen: Screen) -> list[str]:
 
 def _reasons(call: AskedCall, screen: Screen) -> list[str]:
     rows = []
-    for reason in call.reasons:
+    for number, reason in enumerate(call.reasons):
         text = clean_label(reason, _LONGEST_SENTENCE).rstrip(".").removeprefix("Asked because ")
-        rows += prose(f"Asked because {text}.", screen)
+        # What comes behind the reason is a sentence of its own.
+        rows += prose(f"{text}." if number else f"Asked because {text}.", screen)
     return rows
 
 

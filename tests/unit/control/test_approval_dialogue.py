@@ -54,6 +54,11 @@ def test_a_call_is_shown_with_its_arguments_the_reason_and_the_keys() -> None:
     )
 
 
+def test_what_is_said_beside_the_reason_is_no_second_reason() -> None:
+    shown = held(about(reasons=("Asked because it writes.", "It comes from the app of this server.")), "y")[1]
+    assert "Asked because it writes.\nIt comes from the app of this server.\n" in shown
+
+
 def test_a_skill_is_shown_as_one_with_the_server_that_offers_it() -> None:
     shown = held(about(skill="shop:refunds\x1b[2J", server="shop"), "y")[1]
     assert shown.startswith("Agent main wants to use the skill shop:refunds, which shop offers\n")
