@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 
 import asyncpg
 import pytest
+from msgspec import structs
 
 from openclaw.errors import StoreError
 from openclaw.fleet.faults import LostTurnError
@@ -13,6 +14,8 @@ from openclaw.fleet.health import health_of
 from openclaw.fleet.leases import Lease
 from openclaw.fleet.migrations.steps import NEWEST, migrate
 from openclaw.fleet.presence import Times
+from openclaw.run_state import RunState
+from parts.chaos_proxy import Chaos, ChaosProxy
 from parts.postgres import PostgresServer, database_at, fleet_at
 from parts.processes import HANG_GUARD
 
@@ -142,6 +145,32 @@ async def test_tasks_of_one_gateway_hold_a_lease_one_after_another(two: tuple[Fl
 
     await asyncio.gather(*(hold(number) for number in range(5)))
     assert held == [0, 1, 2, 3, 4]
+
+
+async def test_a_lease_and_a_run_that_were_over_while_the_database_was_away_are_over_when_it_is_back(
+    postgres: PostgresServer,
+) -> None:
+    """Their gateway lives on: nobody else could have the lease, and the run would be shown as going on for good."""
+    url = await postgres.new_database()
+    other = fleet_at(url, name="two")
+    async with ChaosProxy(postgres.port) as proxy:
+        fleet = fleet_at(url.replace(f":{postgres.port}/", f":{proxy.port}/"), name="one")
+        run = RunState("r", "main", "agent:main:k", "running", "", 0, 0.0)
+        assert await fleet.runs.claim(run) is None
+        async with fleet.leases.hold("server:x"):
+            proxy.plan = Chaos(refuse=True)
+            proxy.cut()
+        fleet.runs.over(structs.replace(run, state="over", reason="stop"))
+        assert await other.leases.take("server:x") is None
+        proxy.plan = Chaos()
+        async with asyncio.timeout(HANG_GUARD), other.leases.hold("server:x"):
+            pass
+        async with asyncio.timeout(HANG_GUARD):
+            while (found := await other.runs.find("r")) is None or found.state != "over":
+                await asyncio.sleep(0.05)
+        assert found.reason == "stop"
+        await fleet.close()
+    await other.close()
 
 
 async def test_a_holder_that_was_replaced_writes_nothing_under_its_lease(postgres: PostgresServer) -> None:

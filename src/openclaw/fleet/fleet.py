@@ -23,6 +23,7 @@ from openclaw.fleet.revisions import Revisions
 from openclaw.fleet.runs import FleetRuns
 from openclaw.fleet.session_homes import FleetSessionHomes
 from openclaw.fleet.sessions import PostgresStore
+from openclaw.fleet.settling import Settling
 from openclaw.fleet.tokens import SharedKey, TokenRecords
 from openclaw.secrets.store.encrypted import EncryptedStore
 from openclaw.security.audit import AuditTrail
@@ -47,15 +48,17 @@ class Fleet:
         self.database = Database(address, patience=patience)
         self.notices = Notices(self.database)
         self.presence = Presence(self.database, self.notices.line, who, times or Times())
-        self.leases = Leases(self.database, self.presence, self.notices)
-        self.sessions = PostgresStore(self.database, self.presence, self.notices, clock=clock, new_id=new_id)
+        self._settling = Settling(self.database, self.presence)
+        shared = (self.database, self.presence, self.notices, self._settling)
+        self.leases = Leases(*shared)
+        self.sessions = PostgresStore(*shared, clock=clock, new_id=new_id)
         self.revisions = Revisions(self.database, self.notices)
         self.tokens = TokenRecords(self.database, self.leases, self.revisions)
         self.grants = FleetGrants(self.database, self.revisions)
         self.pins = FleetPins(self.database, self.revisions)
         self.pages = FleetPages(self.database, self.revisions)
         self.board = FleetBoard(self.database, self.presence, self.notices)
-        self.runs = FleetRuns(self.database, self.presence, self.notices)
+        self.runs = FleetRuns(*shared)
         self.homes = FleetSessionHomes(self.database, self.presence, self.leases, self.notices)
         self._name = who.name
 
@@ -112,6 +115,7 @@ class Fleet:
         await self.revisions.close()
         await self.grants.close()
         await self.sessions.close()
+        await self._settling.close()
         await self.presence.close()
         await self.notices.close()
         await self.database.close()

@@ -10,16 +10,19 @@ import random
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from uuid import UUID
 
 import msgspec
 
 from openclaw.errors import SessionBusyError, StoreError
-from openclaw.fleet.database import Database
-from openclaw.fleet.faults import GoneError
+from openclaw.fleet.database import Connection, Database
+from openclaw.fleet.faults import GoneError, UnreachableError
 from openclaw.fleet.notices import Notices
 from openclaw.fleet.presence import Presence
+from openclaw.fleet.settling import Settling
 from openclaw.sessions.lock import FOREVER, KeyLocks
+from openclaw.to_the_end import to_the_end
 
 # Seconds between two looks at a lease that somebody has: at first, and at most.
 FIRST_LOOK = 0.1
@@ -35,10 +38,11 @@ class Lease(msgspec.Struct, frozen=True):
 
 
 class Leases:
-    def __init__(self, database: Database, presence: Presence, notices: Notices) -> None:
+    def __init__(self, database: Database, presence: Presence, notices: Notices, settling: Settling) -> None:
         self._database = database
         self._presence = presence
         self._notices = notices
+        self._settling = settling
         # Tasks of one process wait for each other here: to the database they are one holder.
         self._here = KeyLocks()
 
@@ -54,8 +58,12 @@ class Leases:
             return None if fence is None else Lease(name, me, fence)
 
     async def give(self, lease: Lease) -> None:
-        """Raises StoreError; then it is free when this gateway is no longer alive."""
-        await self._database.value("SELECT openclaw.give_lease($1, $2, $3)", lease.name, lease.holder, lease.fence)
+        """At once, or as soon as the database answers. Raises StoreError; then it is free when this gateway is no longer alive."""
+        give = partial(_give, lease)
+        try:
+            await self._database.run(give, patience=0)
+        except UnreachableError:
+            self._settling.later(f"the lease {lease.name}", give, lease.holder)
 
     @asynccontextmanager
     async def hold(self, name: str, *, patience: float = FOREVER) -> AsyncIterator[Lease]:
@@ -70,7 +78,7 @@ class Leases:
             try:
                 yield lease
             finally:
-                await asyncio.shield(self.give(lease))
+                await to_the_end(self.give(lease))
 
     async def _waited(self, name: str, give_up: float) -> Lease:
         pause = FIRST_LOOK
@@ -82,6 +90,10 @@ class Leases:
                 await wait_for(free, min(left, jittered(pause)))
                 pause = min(2 * pause, LONGEST_LOOK)
         return lease
+
+
+async def _give(lease: Lease, connection: Connection) -> None:
+    await connection.execute("SELECT openclaw.give_lease($1, $2, $3)", lease.name, lease.holder, lease.fence)
 
 
 def _busy(name: str) -> StoreError:

@@ -7,13 +7,16 @@ import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
+from functools import partial
 from typing import Final
 from uuid import uuid4
 
 from openclaw.errors import StoreError
 from openclaw.fleet.database import Connection, Database, Record
+from openclaw.fleet.faults import UnreachableError
 from openclaw.fleet.notices import Notices
 from openclaw.fleet.presence import Presence
+from openclaw.fleet.settling import Settling
 from openclaw.run_state import RunState
 
 _log = logging.getLogger(__name__)
@@ -40,8 +43,9 @@ _READ = (
 class FleetRuns:
     """A `RunDirectory` (gateway/run_directory.py)."""
 
-    def __init__(self, database: Database, presence: Presence, notices: Notices) -> None:
+    def __init__(self, database: Database, presence: Presence, notices: Notices, settling: Settling) -> None:
         self._database = database
+        self._settling = settling
         self._presence = presence
         self._notices = notices
         self._cancel: Callable[[str], None] = lambda id: None
@@ -100,11 +104,12 @@ class FleetRuns:
         self._notices.send(RUN, id)
 
     async def _over(self, state: RunState) -> None:
+        end = partial(_end, state)
         try:
-            await self._database.value(
-                "UPDATE openclaw.run SET ended = clock_timestamp(), reason = $2 WHERE id = $1 AND ended IS NULL",
-                *(state.run, state.reason),
-            )
+            await self._database.run(end, patience=0)
+        except UnreachableError:
+            if (me := self._presence.id) is not None:
+                self._settling.later("a run", end, me)
         except StoreError as error:
             _log.warning("Other gateways do not know that a run is over: %s", error)
 
@@ -122,6 +127,13 @@ class FleetRuns:
                 continue
             for row in rows:
                 self._cancel(row["id"])
+
+
+async def _end(state: RunState, connection: Connection) -> None:
+    await connection.execute(
+        "UPDATE openclaw.run SET ended = clock_timestamp(), reason = $2 WHERE id = $1 AND ended IS NULL",
+        *(state.run, state.reason),
+    )
 
 
 def _state(row: Record) -> RunState:

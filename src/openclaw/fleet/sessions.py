@@ -26,6 +26,7 @@ from openclaw.fleet.faults import GoneError, LostTurnError, UnreachableError
 from openclaw.fleet.leases import FIRST_LOOK, LONGEST_LOOK, jittered, wait_for
 from openclaw.fleet.notices import Notices
 from openclaw.fleet.presence import Presence
+from openclaw.fleet.settling import Settling
 from openclaw.sessions.event import Custom, Packed, Said, SessionEvent, is_start, pack, unpack
 from openclaw.sessions.key import check_key
 from openclaw.sessions.lock import FOREVER, KeyLocks
@@ -70,6 +71,7 @@ class PostgresStore:
         database: Database,
         presence: Presence,
         notices: Notices,
+        settling: Settling,
         *,
         clock: Callable[[], float] | None = None,
         new_id: Callable[[], str] = new_session_id,
@@ -84,8 +86,7 @@ class PostgresStore:
         self._known: OrderedDict[tuple[int, str], int] = OrderedDict()
         self._views = Views()
         self._pruning: asyncio.Task[None] | None = None
-        # Turns that are over and could not be given back yet.
-        self._giving: set[asyncio.Task[None]] = set()
+        self._settling = settling
 
     @property
     def place(self) -> str:
@@ -247,11 +248,10 @@ class PostgresStore:
 
     async def close(self) -> None:
         pruning, self._pruning = self._pruning, None
-        for task in (pruning, *self._giving):
-            if task is not None:
-                task.cancel()
-                with suppress(asyncio.CancelledError):
-                    await task
+        if pruning is not None:
+            pruning.cancel()
+            with suppress(asyncio.CancelledError):
+                await pruning
 
     async def _prune_quietly(self, keep: Keep) -> None:
         try:
@@ -333,23 +333,9 @@ class PostgresStore:
             await self._database.run(partial(_give_back, number, fence, me), patience=0)
         except UnreachableError:
             # Whoever holds a turn and lives has it for good: no other gateway could go on with this conversation.
-            task = asyncio.create_task(self._give_later(number, fence, me), name="sessions-give")
-            self._giving.add(task)
-            task.add_done_callback(self._giving.discard)
+            self._settling.later("a turn", partial(_give_back, number, fence, me), me)
         except StoreError as error:
             _log.debug("a turn was not given back: %s", error)
-
-    async def _give_later(self, number: int, fence: int, me: UUID) -> None:
-        """Until it is given back, or this gateway is known to be gone: then it is free."""
-        while self._presence.id == me:
-            try:
-                await self._database.run(partial(_give_back, number, fence, me))
-                return
-            except UnreachableError:
-                await asyncio.sleep(LONGEST_LOOK)
-            except StoreError as error:
-                _log.debug("a turn was not given back: %s", error)
-                return
 
     async def _view(self, key: str, held: "_Held") -> Known:
         """What a model's history is made of. Of what was known before only what was added since is read: events are never changed."""
