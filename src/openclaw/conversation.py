@@ -5,6 +5,7 @@ values and the contract alone: how a question is shown is the surface's business
 which agents, servers and commands all may need (`ask_to_sign_in`).
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol, get_args
@@ -98,6 +99,7 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 NO_ANSWER = Answer("cancel")
+NOBODY_THERE = Answer("cancel", why="nobody")
 
 
 class Asker(Protocol):
@@ -124,7 +126,9 @@ class Nobody:
         return False
 
     async def ask(self, question: Question) -> Answer:
-        return NO_ANSWER
+        # A caller that asks in a loop must not keep everybody else from running.
+        await asyncio.sleep(0)
+        return NOBODY_THERE
 
 
 class Ran(msgspec.Struct, frozen=True):

@@ -31,7 +31,7 @@ from openclaw.config.servers import (
     server_specs,
     servers_options,
 )
-from openclaw.conversation import QUESTION_KINDS, Conversation
+from openclaw.conversation import QUESTION_KINDS, Conversation, Nobody
 from openclaw.errors import OpenClawError, UsageError
 from openclaw.event_hub import EventHub
 from openclaw.libraries import missing
@@ -432,7 +432,7 @@ class Engine:
         """A conversation that a surface made, whose agent and session are known by now, with its questions among all others."""
         if "questions" not in vars(self) and not any(map(conversation.asker.can, QUESTION_KINDS)):
             # Nobody can be asked anything there, and nobody watches.
-            return conversation
+            return structs.replace(conversation, asker=Nobody())
         return structs.replace(conversation, asker=self.questions.asker(conversation))
 
     @cached_property

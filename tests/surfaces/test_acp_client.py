@@ -59,7 +59,7 @@ async def test_an_agent_that_leaves_is_one_sentence(tmp_path: Path) -> None:
 
 async def test_the_wire_is_shown_line_by_line(tmp_path: Path) -> None:
     done = await Home(tmp_path).openclaw("acp", "client", "--wire", "--permissions", "allow", "--prompt", "x", *AGENT)
-    lines = [line.partition(" ") for line in done.err.splitlines() if line[:1] in "→←"]
+    lines = [line.partition(" ") for line in done.err.splitlines() if line.startswith(("→", "←"))]
     told = [(arrow, json.loads(line).get("method", "answer")) for arrow, _, line in lines]
     assert told == [
         ("→", "initialize"),

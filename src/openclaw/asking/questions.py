@@ -20,7 +20,7 @@ import msgspec
 from openclaw.asking.answers import Given, answer_to, digest_of
 from openclaw.asking.board import Board, Handed, OwnBoard, Watching
 from openclaw.asking.open_question import ANSWERABLE, EXPIRED, OpenQuestion, QuestionChanged, ShownQuestion
-from openclaw.conversation import QUESTION_KINDS, Answer, Asker, Conversation, Question, QuestionKind
+from openclaw.conversation import NOBODY_THERE, QUESTION_KINDS, Answer, Asker, Conversation, Question, QuestionKind
 from openclaw.errors import StoreError, UsageError
 from openclaw.event_hub import Event, EventHub
 from openclaw.log import one_line, short_hash
@@ -73,7 +73,6 @@ class Audit(Protocol):
     def noted(self, event: str, facts: dict[str, Any]) -> None: ...
 
 
-_NOBODY = Answer("cancel", why="nobody")
 _WITHDRAWN = Answer("cancel", why="withdrawn")
 
 
@@ -378,7 +377,7 @@ class _ConversationAsker:
         # A caller that asks in a loop and gets no answer must not keep everybody else from running.
         await asyncio.sleep(0)
         if not self.can(question.kind):
-            return _NOBODY
+            return NOBODY_THERE
         question = msgspec.structs.replace(question, agent=self._agent, session=self._session)
         if question.kind == "sign-in":
             # One sign-in is made for all calls that wait for it, in its own time.

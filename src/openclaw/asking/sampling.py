@@ -16,7 +16,7 @@ from typing import Any
 from openclaw.asking.samples import Sample, SampleRequest, read_request, result_of, shown_answer, shown_prompt
 from openclaw.asking.token_budget import TokenBudget
 from openclaw.config.servers import ServerSpec
-from openclaw.conversation import Answer, Question
+from openclaw.conversation import NOBODY_THERE, Question
 from openclaw.errors import RpcError, StoreError
 from openclaw.protocol.jsonrpc import INTERNAL_ERROR
 from openclaw.security.external import clean_label
@@ -112,7 +112,7 @@ class Sampling:
         """Have the person of the call agree to what is shown. Raises RpcError when they do not."""
         name = clean_label(spec.name, _LONGEST_NAME)
         if invocation is None or not invocation.conversation.asker.can("approval"):
-            answer = Answer("cancel", why="nobody")
+            answer = NOBODY_THERE
         else:
             question = Question("approval", text, spec.name, invocation.call_id)
             answer = await invocation.conversation.asker.ask(question)

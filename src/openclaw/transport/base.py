@@ -46,7 +46,8 @@ class Receiver(Protocol):
     """Where a link delivers. None of these may raise or block."""
 
     def received(self, data: bytes, origin: int | None) -> None:
-        """One message, undecoded. `origin` is the id of the request whose own stream carried it; None on a shared stream."""
+        """One message, undecoded; a newline may end it. `origin` is the id of the request whose own stream carried it; None on a shared
+        stream."""
         ...
 
     def awaits(self, request_id: int) -> bool:

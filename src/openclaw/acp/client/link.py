@@ -80,7 +80,7 @@ class RunningAgent:
     # What the transport calls
 
     def received(self, data: bytes, origin: int | None) -> None:
-        self._listener.passed("←", data)
+        self._listener.passed("←", data.rstrip())
         for message in decode(data):
             if isinstance(message, Malformed):
                 self._listener.fault(f"The agent sent {message.reason}.")
