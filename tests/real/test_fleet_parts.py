@@ -7,7 +7,8 @@ import asyncpg
 import pytest
 from msgspec import structs
 
-from openclaw.errors import StoreError
+from openclaw.config.servers import ServerSpec
+from openclaw.errors import ConnectError, StoreError
 from openclaw.fleet.faults import LostTurnError
 from openclaw.fleet.fleet import Fleet
 from openclaw.fleet.health import health_of
@@ -171,6 +172,48 @@ async def test_a_lease_and_a_run_that_were_over_while_the_database_was_away_are_
         assert found.reason == "stop"
         await fleet.close()
     await other.close()
+
+
+async def test_whoever_is_cancelled_while_taking_a_lease_leaves_it_to_others(postgres: PostgresServer) -> None:
+    url = await postgres.new_database()
+    one, other = fleet_at(url, name="one"), fleet_at(url, name="two")
+    lease = await one.leases.take("x")
+    assert lease is not None
+    await one.leases.give(lease)
+    # Somebody else has its row for a moment, so that it is cancelled in the middle of taking it.
+    watcher = await asyncpg.connect(url)
+    async with watcher.transaction():
+        await watcher.execute("SELECT 1 FROM openclaw.lease WHERE name = 'x' FOR UPDATE")
+        taking = asyncio.create_task(one.leases.take("x"))
+        async with asyncio.timeout(HANG_GUARD):
+            while not await watcher.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):
+                await asyncio.sleep(0.01)
+        taking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await taking
+    assert await other.leases.take("x") is not None
+    await watcher.close()
+    for fleet in (one, other):
+        await fleet.close()
+
+
+async def test_a_server_that_the_fleet_has_once_is_not_run_twice_by_two_entries_of_one_gateway(
+    two: tuple[Fleet, Fleet],
+) -> None:
+    async def key(reference: str) -> str:
+        return "correct horse battery staple"
+
+    placement = two[0].placement("secret://env/KEY", key)
+    spec = ServerSpec("notes", command="notes-server", placement="one")
+    async with placement.place(spec) as placed:
+        assert placed.elsewhere is None
+        with pytest.raises(
+            ConnectError, match="It runs here already, by another entry named notes with other settings"
+        ):
+            async with placement.place(structs.replace(spec, connect_timeout=5.0)):
+                pass
+    async with placement.place(structs.replace(spec, connect_timeout=5.0)) as placed:
+        assert placed.elsewhere is None
 
 
 async def test_a_holder_that_was_replaced_writes_nothing_under_its_lease(postgres: PostgresServer) -> None:

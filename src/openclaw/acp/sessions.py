@@ -141,12 +141,13 @@ class Sessions:
         return await self._reopened(params)
 
     async def list(self, params: wire.ListSessions) -> wire.SessionList:
+        start = _place(params.cursor)
         app = await self._app()
         records = [one for one in await asyncio.to_thread(self._records.all) if params.cwd in (None, one.cwd)]
         page: list[Record] = []
         for place, one in enumerate(records):
             # A cursor says how many records are behind it; each is looked up by itself, as there may be very many conversations.
-            if place < _place(params.cursor) or not await _is_kept(app.store, one.key):
+            if place < start or not await _is_kept(app.store, one.key):
                 continue
             if len(page) == PAGE:
                 return wire.SessionList([_info(each) for each in page], _cursor(place))

@@ -87,7 +87,8 @@ class Destination(msgspec.Struct, frozen=True):
         )
 
     def refusal(self, status: int) -> OpenClawError:
-        """What a status other than 200 means. Nothing was done."""
+        """What a status other than 200 means. Nothing was done, unless a proxy before that gateway says it failed: it may have passed the
+        request on."""
         if status == NOT_HERE:
             return LinkLostError(f"The gateway {self.name} hands this server over.", maybe_sent=False)
         if status in (401, 403):
@@ -95,7 +96,8 @@ class Destination(msgspec.Struct, frozen=True):
                 f"The gateway {self.name} at {self.url} does not know us: its `tokenStore.key` is another.",
                 hint="Give all gateways the same key, and check that this address is that gateway's.",
             )
-        return ConnectError(f"The gateway {self.name} at {self.url} answered {status}.")
+        said = f"The gateway {self.name} at {self.url} answered {status}."
+        return LinkLostError(said) if status >= 500 else ConnectError(said)
 
 
 async def is_served(destination: Destination) -> bool:

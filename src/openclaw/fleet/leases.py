@@ -6,6 +6,7 @@ replaced without knowing it writes nothing.
 """
 
 import asyncio
+import logging
 import random
 import time
 from collections.abc import AsyncIterator, Callable
@@ -22,8 +23,12 @@ from openclaw.fleet.notices import Notices
 from openclaw.fleet.presence import Presence
 from openclaw.fleet.settling import Settling
 from openclaw.sessions.lock import FOREVER, KeyLocks
-from openclaw.to_the_end import to_the_end
+from openclaw.to_the_end import ended, to_the_end
 
+_log = logging.getLogger(__name__)
+
+# Seconds that whoever takes a lease again waits until it was given back.
+_GIVING = 5.0
 # Seconds between two looks at a lease that somebody has: at first, and at most.
 FIRST_LOOK = 0.1
 LONGEST_LOOK = 1.0
@@ -45,25 +50,52 @@ class Leases:
         self._settling = settling
         # Tasks of one process wait for each other here: to the database they are one holder.
         self._here = KeyLocks()
+        # By name: leases that are over, of which the database does not know yet.
+        self._giving: dict[str, asyncio.Task[None]] = {}
 
     async def take(self, name: str) -> Lease | None:
-        """The lease, if it is free or this gateway's already; None when another has it. Raises StoreError."""
+        """The lease, if it is free or this gateway's already; None when another has it. Cancelled, it is not kept. Raises StoreError."""
         me = await self._presence.begin()
+        await self._given(name)
         while True:
+            asking = asyncio.ensure_future(self._database.value("SELECT openclaw.take_lease($1, $2)", name, me))
             try:
-                fence = await self._database.value("SELECT openclaw.take_lease($1, $2)", name, me)
+                fence = await asyncio.shield(asking)
             except GoneError:
                 me = await self._presence.gone(me)
                 continue
+            except asyncio.CancelledError:
+                await ended(asking)
+                if not asking.cancelled() and asking.exception() is None and asking.result() is not None:
+                    await to_the_end(self._give_quietly(Lease(name, me, asking.result())))
+                raise
             return None if fence is None else Lease(name, me, fence)
 
-    async def give(self, lease: Lease) -> None:
-        """At once, or as soon as the database answers. Raises StoreError; then it is free when this gateway is no longer alive."""
-        give = partial(_give, lease)
+    async def give(self, lease: Lease, *, forget: bool = False) -> None:
+        """At once, or as soon as the database answers. Raises StoreError; then it is free when this gateway is no longer alive.
+
+        With `forget` nothing is left of it: for leases of which there may be very many, and under which nothing is written.
+        """
+        give = partial(_forget if forget else _give, lease)
         try:
             await self._database.run(give, patience=0)
         except UnreachableError:
-            self._settling.later(f"the lease {lease.name}", give, lease.holder)
+            self._giving[lease.name] = self._settling.later(f"the lease {lease.name}", give, lease.holder)
+
+    async def _give_quietly(self, lease: Lease) -> None:
+        try:
+            await self.give(lease)
+        except StoreError as error:
+            _log.debug("the lease %s was not given back: %s", lease.name, error)
+
+    async def _given(self, name: str) -> None:
+        """Whoever takes a lease again has the same fence: what gives it back must be over by then."""
+        giving = self._giving.pop(name, None)
+        if giving is None or giving.done():
+            return
+        await asyncio.wait({giving}, timeout=_GIVING)
+        giving.cancel()
+        await ended(giving)
 
     @asynccontextmanager
     async def hold(self, name: str, *, patience: float = FOREVER) -> AsyncIterator[Lease]:
@@ -90,6 +122,14 @@ class Leases:
                 await wait_for(free, min(left, jittered(pause)))
                 pause = min(2 * pause, LONGEST_LOOK)
         return lease
+
+
+async def _forget(lease: Lease, connection: Connection) -> None:
+    await connection.execute(
+        "WITH given AS (DELETE FROM openclaw.lease WHERE name = $1 AND holder = $2 AND fence = $3 RETURNING name)"
+        " SELECT pg_notify('openclaw', 'lease ' || name) FROM given",
+        *(lease.name, lease.holder, lease.fence),
+    )
 
 
 async def _give(lease: Lease, connection: Connection) -> None:

@@ -31,6 +31,8 @@ from openclaw.fleet.notices import Notices
 from openclaw.fleet.presence import Presence
 from openclaw.mcp.placing import Placed
 from openclaw.security.egress import parse_url
+from openclaw.sessions.lock import FOREVER, KeyLocks
+from openclaw.to_the_end import to_the_end
 
 _log = logging.getLogger(__name__)
 
@@ -85,6 +87,7 @@ class Placement:
         self._key_of = key
         self._key: bytes | None = None
         self._here: dict[str, Here] = {}
+        self._taking = KeyLocks()
         self._is_leaving = False
 
     @asynccontextmanager
@@ -92,11 +95,19 @@ class Placement:
         """Raises ConnectError or StoreError."""
         digest = digest_of(spec, await self._fleet_key())
         name = f"{PREFIX}{spec.name}:{digest}"
-        found = await self._found(name, spec, digest)
+        # To the database the servers of one gateway are one holder: they take the lease one after another.
+        async with self._taking.hold(digest, FOREVER):
+            if digest in self._here:
+                raise _NoWayError(
+                    f"It runs here already, by another entry named {spec.name} with other settings.",
+                    hint='Write the same entry for every agent, or leave `placement: "one"` out of one of them.',
+                )
+            found = await self._found(name, spec, digest)
+            if isinstance(found, Lease):
+                here = self._here[digest] = Here(spec, asyncio.Event())
         if isinstance(found, Destination):
             yield Placed(GatewayTransport(found))
             return
-        here = self._here[digest] = Here(spec, asyncio.Event())
         unheard = self._presence.on_lost(here.over.set)
         watching = asyncio.create_task(self._watch(here), name="fleet-placed")
         try:
@@ -106,7 +117,7 @@ class Placement:
             watching.cancel()
             del self._here[digest]
             here.leaving.set()
-            await self._give(found)
+            await to_the_end(self._give(found))
 
     def here(self, digest: str) -> Here | None:
         """What others may use of a server: None when it does not run here, or is about to run elsewhere."""
@@ -118,7 +129,9 @@ class Placement:
     async def admits(self, shown: str) -> bool:
         """Whether a gateway of this fleet shows this, and shows it to us. Raises StoreError."""
         url = self._presence.url
-        return bool(url) and hmac.compare_digest(shown.encode(), _shown_at(url, await self._fleet_key()).encode())
+        return bool(url) and hmac.compare_digest(
+            shown.encode("utf-8", "surrogateescape"), _shown_at(url, await self._fleet_key()).encode()
+        )
 
     def send_away(self) -> None:
         """Take no more calls of others, and run nothing that is not running yet."""
@@ -145,7 +158,9 @@ class Placement:
         with self._notices.wake("lease", name[:200]) as free:
             while True:
                 lease = None if self._is_leaving else await self._leases.take(name)
-                if lease is not None:
+                if lease is not None and self._is_leaving:
+                    await to_the_end(self._give(lease))
+                elif lease is not None:
                     return lease
                 holder = await self._holder(name)
                 try:

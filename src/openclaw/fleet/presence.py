@@ -79,9 +79,9 @@ class Presence:
         """Others reach this gateway there from now on. Raises StoreError."""
         if url == self._who.url:
             return
-        self._who = msgspec.structs.replace(self._who, url=url)
         if self._id is not None:
             await self._database.value("UPDATE openclaw.gateway SET url = $2 WHERE id = $1 RETURNING 1", self._id, url)
+        self._who = msgspec.structs.replace(self._who, url=url)
 
     def may_act(self) -> bool:
         """Whether something may be started now. A process that never began holds nothing that it could lose."""
@@ -112,11 +112,11 @@ class Presence:
 
     async def configured(self, digest: str) -> None:
         """This gateway has another config from now on. Raises StoreError."""
-        self._who = msgspec.structs.replace(self._who, config=digest)
         if self._id is not None:
             await self._database.value(
                 "UPDATE openclaw.gateway SET config = $2 WHERE id = $1 RETURNING 1", self._id, digest
             )
+        self._who = msgspec.structs.replace(self._who, config=digest)
 
     async def close(self) -> None:
         """Leave in order: whatever is held is free at once."""

@@ -21,6 +21,7 @@ from openclaw.fleet.notices import Notices
 from openclaw.fleet.presence import Presence
 from openclaw.mcp.placing import EndServers
 from openclaw.sessions.lock import FOREVER, KeyLocks
+from openclaw.to_the_end import to_the_end
 
 _log = logging.getLogger(__name__)
 
@@ -32,11 +33,6 @@ _BEYOND: Final = 10.0
 # Seconds between two looks at whether we may still run what we run.
 _WATCH: Final = 1.0
 
-# Nothing is written under such a lease, so no fence of it has to be remembered, and there may be very many sessions.
-_GIVE = (
-    "WITH given AS (DELETE FROM openclaw.lease WHERE name = $1 AND holder = $2 AND fence = $3 RETURNING name)"
-    " SELECT pg_notify('openclaw', 'lease ' || name) FROM given"
-)
 _ELSEWHERE = "SELECT digest FROM openclaw.session WHERE digest = ANY($1) AND holder IS NOT NULL AND holder <> $2"
 
 
@@ -63,8 +59,12 @@ class FleetSessionHomes:
         self._end = end
 
     async def enter(self, session: str) -> None:
-        if session in self._held:
+        lease = self._held.get(session)
+        if lease is not None and lease.holder == self._presence.id:
             return
+        if lease is not None:
+            # Of a life that is over: another gateway may have it by now.
+            await self._give_up([session], must=True)
         async with self._entering.hold(session, FOREVER):
             if session not in self._held:
                 self._start()
@@ -77,7 +77,8 @@ class FleetSessionHomes:
             if lease is None:
                 return
             try:
-                await self._database.value(_GIVE, lease.name, lease.holder, lease.fence)
+                # Nothing is written under such a lease, so no fence of it has to be remembered, and there may be very many sessions.
+                await to_the_end(self._leases.give(lease, forget=True))
             except StoreError as error:
                 _log.warning("%s Servers of a conversation start elsewhere when this gateway is not heard.", error)
 
@@ -122,6 +123,8 @@ class FleetSessionHomes:
                 # Before it is anybody else's.
                 await self._give_up(list(self._held), must=True)
                 continue
+            if lost := [one for one, lease in self._held.items() if lease.holder != self._presence.id]:
+                await self._give_up(lost, must=True)
             asked, self._asked = self._asked, set()
             if "" in asked:
                 asked |= await self._elsewhere()
@@ -130,9 +133,13 @@ class FleetSessionHomes:
                 await self._give_up(sessions, must=False)
 
     async def _give_up(self, sessions: Sequence[str], *, must: bool) -> None:
-        for session in sessions:
+        """All at once: when the database is away, none may wait for another."""
+
+        async def give_up(session: str) -> None:
             if await self._end(session, must):
                 await self.leave(session)
+
+        await asyncio.gather(*map(give_up, sessions))
 
     async def _elsewhere(self) -> set[str]:
         """Sessions of ours whose turn is another gateway's now."""

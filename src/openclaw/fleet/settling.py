@@ -29,11 +29,12 @@ class Settling:
         self._presence = presence
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def later(self, what: str, work: Work, me: UUID) -> None:
+    def later(self, what: str, work: Work, me: UUID) -> asyncio.Task[None]:
         """Do it beside all else. `me` is the gateway that holds what is given back; `what` is for the log."""
         task = asyncio.get_running_loop().create_task(self._until_told(what, work, me), name=f"fleet-settling-{what}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     async def close(self) -> None:
         for task in list(self._tasks):

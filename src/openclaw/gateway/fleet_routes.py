@@ -6,11 +6,12 @@ checked and approved there, and nobody else may pass by that.
 
 import asyncio
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from aiohttp import web
 
 from openclaw.content import to_json
-from openclaw.event_hub import EventHub
+from openclaw.event_hub import Event, EventHub
 from openclaw.fleet.forwarding import ALIVE_EVERY, NOT_HERE, ROUTE, Fault
 from openclaw.fleet.placement import Here, Placement
 from openclaw.fleet.relay import notification_of, read_message, relay
@@ -54,12 +55,12 @@ class FleetRoutes:
         response = await self._begun(request)
         with self._events.reader(*_EVENTS) as reader:
             left = asyncio.ensure_future(here.leaving.wait())
+            heard: asyncio.Future[Event[Any] | None] | None = None
             try:
                 while not left.done():
                     heard = asyncio.ensure_future(reader.next(ALIVE_EVERY))
                     await asyncio.wait((heard, left), return_when=asyncio.FIRST_COMPLETED)
                     if not heard.done():
-                        heard.cancel()
                         break
                     event = heard.result()
                     if event is None and reader.is_closed:
@@ -68,18 +69,23 @@ class FleetRoutes:
                     await response.write(b"\n" if told is None else told + b"\n")
             finally:
                 left.cancel()
+                if heard is not None:
+                    heard.cancel()
         await response.write(to_json(Fault("leaving")) + b"\n")
         await response.write_eof()
         return response
 
     async def carry_out(self, request: web.Request) -> web.StreamResponse:
+        # Read first: between the look at what runs here and the count of its calls nobody may hand it over.
+        body = await request.read()
         found = await self._found(request)
         if isinstance(found, web.Response):
             return found
         here, server = found
-        message = read_message(await request.read())
+        message = read_message(body)
         lines: asyncio.Queue[bytes] = asyncio.Queue()
         work = asyncio.ensure_future(relay(here, server, message, lines.put_nowait))
+        line: asyncio.Future[bytes] | None = None
         try:
             response = await self._begun(request)
             while not work.done() or not lines.empty():
@@ -95,6 +101,8 @@ class FleetRoutes:
             await response.write_eof()
             return response
         finally:
+            if line is not None:
+                line.cancel()
             work.cancel()
             await asyncio.gather(work, return_exceptions=True)
 

@@ -38,7 +38,10 @@ _HOME = re.compile(r"\$(?:HOME\b|\{HOME\})")
 # Windows has two signs between names, and letters of drives before them.
 _IS_WINDOWS = sys.platform == "win32"
 _WINDOWS_WORDS = re.compile(r"[\s\"'`=;,<>|&(){}]+")
-_WINDOWS_HOME = re.compile(r"\$(?:HOME\b|\{HOME\})|%USERPROFILE%|\$env:USERPROFILE\b", re.IGNORECASE)
+_WINDOWS_HOME = re.compile(
+    r"\$(?:HOME\b|\{HOME\})|%USERPROFILE%|%HOMEDRIVE%%HOMEPATH%|\$env:USERPROFILE\b|\$\{env:USERPROFILE\}",
+    re.IGNORECASE,
+)
 _BEFORE_DRIVE = re.compile(r"^/+(?=[A-Za-z]:)")
 
 
@@ -273,7 +276,7 @@ def _tails(place: str) -> Iterator[str]:
 
 def _between(home: str, place: str) -> Iterator[str]:
     above = os.path.dirname(place)
-    while _inside(_folded(above), _folded(home)) and above != home:
+    while _inside(_folded(above), _folded(home)) and _folded(above) != _folded(home):
         yield above
         above = os.path.dirname(above)
 

@@ -96,12 +96,12 @@ class Calls:
         if not state.try_begin_call(timeout) and (fault := await state.begin_call(timeout, "Tool call")):
             return Result.failed(OwnWords(fault))
         began = self._time()
+        failure: OpenClawError | None = None
         try:
             client = state.client
             if client is None or client.connection.is_lost:
                 client = await self._server.client()
             progress = Progress(self._log, name, show_progress, on_progress)
-            failure: OpenClawError | None = None
             try:
                 result = await client.call_tool(
                     name,
@@ -141,6 +141,8 @@ class Calls:
             result = Result.failed(OwnWords(f"An internal error: {type(error).__name__}."))
         finally:
             ended = state.end_call()
+            # It knows this frame: together they would keep all of the call until garbage is collected.
+            failure = None
         if invocation is not None and invocation.notes:
             result = _with_notes(result, invocation)
         if result.fault:

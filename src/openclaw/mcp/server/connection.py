@@ -267,8 +267,27 @@ class ServerConnection:
                 raise PlacingError(error.message, hint=error.hint) from error
         is_new = not self._catalog.is_known and self._placed.elsewhere is None
         fetches = is_new and spec.facts.is_process and may_fetch(spec.command, spec.args)
-        async with self._start_slot(fetches=fetches):
+        async with self._start_slot(fetches=fetches), self._while_placed():
             return await self._attempt(stack, fetches=fetches)
+
+    @asynccontextmanager
+    async def _while_placed(self) -> AsyncIterator[None]:
+        """The start of a server that is placed here may take longer than we may run it. Raises PlacingError when it does."""
+        if self._spec.placement != "one" or self._placed.elsewhere is not None:
+            yield
+            return
+        limit = asyncio.timeout(None)
+        try:
+            async with limit:
+                over = asyncio.create_task(_end_when(self._placed.over, limit))
+                try:
+                    yield
+                finally:
+                    over.cancel()
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            raise PlacingError("It is handed over to another gateway.") from None
 
     def _start_slot(self, *, fetches: bool) -> AbstractAsyncContextManager[None]:
         """The slot that a program holds while it starts; a remote server needs none. The connect timeout begins once it has the slot.
@@ -479,3 +498,8 @@ class ServerConnection:
         if self._spec.facts.is_process and self._stray_lines < MOST_STRAY_LINES:
             self._stray_lines += 1
             self._on_stray(clean_label(redact(reason), MAX_REASON))
+
+
+async def _end_when(over: asyncio.Event, limit: asyncio.Timeout) -> None:
+    await over.wait()
+    limit.reschedule(asyncio.get_running_loop().time())
