@@ -1,7 +1,9 @@
 """Whether a model was there to answer when somebody last looked, so that a client is greeted without loading anything.
 
 Owns one small file for each config, agent and conversation that clients start us with. It holds only while the config file and the keys in
-the environment are those of that time; when it does not, whoever greets has to look (`model.py`). On the standard library alone.
+the environment are those of that time; when it does not, whoever greets has to look (`model.py`). What else a
+model may come from (an included file, a variable of another name, an Ollama elsewhere) is not seen here: then one greeting offers to set up
+a model that is there, the first session looks, and the next greeting is right. On the standard library alone.
 """
 
 import os
