@@ -29,7 +29,7 @@ def memory(pid: int) -> int:
 def test_an_idle_gateway_with_a_thousand_tools_costs_next_to_nothing(tmp_path: Path) -> None:
     entry = {"command": sys.executable, "args": ["-S", "-E", str(PART), str(TOOLS)]}
     servers = {f"server-{number}": entry for number in range(SERVERS)}
-    with home(tmp_path, {"mcp": {"servers": servers}}) as place, gateway_process(place) as gateway:
+    with home(tmp_path, {"mcp": {"servers": servers}}) as place, gateway_process(place, fresh=True) as gateway:
         for name in servers:
             gateway.wait_until(f"'{name}' is ready")
         # Everything a first command loads counts as well.

@@ -169,15 +169,16 @@ async def running(place: Home) -> AsyncIterator[Running]:
 
 
 class GatewayProcess:
-    """`openclaw gateway run`, as a user would run it."""
+    """`openclaw gateway run`, as a user would run it; `fresh`: with an interpreter of its own, too, which has loaded nothing for tests."""
 
-    def __init__(self, place: Home, *words: str) -> None:
+    def __init__(self, place: Home, *words: str, fresh: bool = False) -> None:
         self.home = place
         self._said: int | None
         self._said, theirs = os.pipe()
         try:
             argv = [*PROGRAM, "gateway", "run", *words]
-            self.process = loaded.begin(argv, env=place.env, cwd=place.state, stderr=theirs)
+            begin = subprocess.Popen[bytes] if fresh else loaded.begin
+            self.process = begin(argv, env=place.env, cwd=place.state, stderr=theirs)
         finally:
             os.close(theirs)
         self.said = ""
@@ -215,8 +216,8 @@ class GatewayProcess:
 
 
 @contextmanager
-def gateway_process(place: Home, *words: str) -> Iterator[GatewayProcess]:
-    process = GatewayProcess(place, *words)
+def gateway_process(place: Home, *words: str, fresh: bool = False) -> Iterator[GatewayProcess]:
+    process = GatewayProcess(place, *words, fresh=fresh)
     try:
         process.wait_until(READY)
         yield process
