@@ -101,6 +101,7 @@ def measure(run: Run, wanted: list[str], measured: set[str]) -> None:
     if path.exists() and len(wanted) < len(MEASURES):
         before = Results.load(path).without(measured)
         run.results.figures, run.results.notes, run.results.versions = before.figures, before.notes, before.versions
+        run.results.older = before.older
     adopt_orphans()
     # Ended from outside, it ends what it started as well.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))

@@ -49,6 +49,8 @@ class Results:
     notes: list[Note] = field(default_factory=list)
     # Of everybody who was measured, by title.
     versions: dict[str, str] = field(default_factory=dict)
+    # When measures were made that a later run kept, by their name.
+    older: dict[str, str] = field(default_factory=dict)
 
     def add(self, figure: Figure) -> None:
         self.figures.append(figure)
@@ -68,7 +70,8 @@ class Results:
         """The same, less what these measures gave."""
         figures = [figure for figure in self.figures if figure.measure not in measures]
         notes = [note for note in self.notes if note.measure not in measures]
-        return Results(self.machine, figures, notes, self.versions)
+        older = {name: self.older.get(name, self.machine["date"]) for name in {figure.measure for figure in figures}}
+        return Results(self.machine, figures, notes, self.versions, dict(sorted(older.items())))
 
     def save(self, path: Path) -> None:
         path.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
@@ -77,7 +80,8 @@ class Results:
     def load(cls, path: Path) -> "Results":
         held = json.loads(path.read_text(encoding="utf-8"))
         figures = [Figure(**figure) for figure in held["figures"]]
-        return cls(held["machine"], figures, [Note(**note) for note in held["notes"]], held.get("versions", {}))
+        notes = [Note(**note) for note in held["notes"]]
+        return cls(held["machine"], figures, notes, held.get("versions", {}), held.get("older", {}))
 
 
 def machine() -> dict[str, str]:

@@ -83,8 +83,15 @@ def _machine(results: Results) -> str:
     node = f", Node {held['node']}" if held.get("node") else ""
     return (
         f"Measured on {held['date']}: {held['processor']}, {held['system']}, Python {held['python']}{node}; "
-        f"load average at the start {held['load']}.\n"
+        f"load average at the start {held['load']}.{_older(results)}\n"
     )
+
+
+def _older(results: Results) -> str:
+    """What that is not true of: the rest of the page is of earlier runs."""
+    dates = sorted({date for date in results.older.values() if date != results.machine["date"]})
+    told = (f"{date}: {', '.join(name for name, day in results.older.items() if day == date)}" for date in dates)
+    return "".join(f" Kept from a run on {one}." for one in told)
 
 
 def _versions(results: Results) -> str:

@@ -267,3 +267,16 @@ def test_ratios_are_shown_with_the_digits_that_mean_something(value: float, show
 )
 def test_a_few_kilobytes_are_not_nothing(held: float, shown: str) -> None:
     assert quantity(held, "bytes") == shown
+
+
+def test_what_a_run_of_some_measures_kept_is_told_with_its_date() -> None:
+    before = Results(
+        {**MACHINE, "date": "2026-01-01"},
+        [Figure("calls", "stdio", "ours", 1.0, "seconds"), Figure("start", "x", "ours", 1.0, "seconds")],
+    )
+    kept = before.without({"start"})
+    assert kept.older == {"calls": "2026-01-01"}
+    later = Results({**MACHINE, "date": "2026-01-02"}, kept.figures, older=kept.older)
+    assert "Kept from a run on 2026-01-01: calls." in render(later)["benchmarks.md"]
+    assert later.without({"start"}).older == {"calls": "2026-01-01"}
+    assert "Kept from" not in render(before)["benchmarks.md"]
