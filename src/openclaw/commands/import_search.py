@@ -108,7 +108,8 @@ def _with_variables(entry: Entry, env: Mapping[str, str]) -> Entry:
     }
     notes = [f"the {len(found)} variables of {entry.env_file} are taken as they are now"]
     if strange:
-        notes.append(f"{strange} lines of {entry.env_file} are no variables and were left out")
+        lines = "1 line" if strange == 1 else f"{strange} lines"
+        notes.append(f"{lines} of {entry.env_file} that set no variable: left out")
     return _noted(msgspec.structs.replace(entry, value=value), *notes)
 
 

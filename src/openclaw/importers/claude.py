@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from openclaw.importers.fields import Fields
-from openclaw.importers.reading import Origin, Reading
+from openclaw.importers.reading import Entry, Origin, Reading
 from openclaw.importers.references import BRACES, NONE
 from openclaw.importers.servers import (
     APPROVALS,
@@ -19,10 +19,13 @@ from openclaw.importers.servers import (
     read_servers,
     switched,
 )
+from openclaw.log import one_line
 
 _KEY = "mcpServers"
 # Claude Code listens there for the end of a sign-in.
 _CALLBACK = "http://localhost:{}/callback"
+# Characters of a list of names that is shown.
+_NAMES = 300
 
 
 def read_desktop(data: Mapping[str, Any], origin: Origin) -> Reading:
@@ -35,17 +38,30 @@ def _desktop(fields: Fields, origin: Origin) -> Value:
 
 def read_code(data: Mapping[str, Any], origin: Origin) -> Reading:
     """The person's servers, and those they have in this project alone, which count first."""
-    local = _of_project(data, origin)
+    here = _projects(data).get(origin.project, {})
+    local = _of_project(here, origin)
     # A file with projects in it is a person's, wherever it stands.
     everywhere = msgspec.structs.replace(origin, project="") if "projects" in data else origin
     own = read_servers(data.get(_KEY), _code, BRACES, everywhere, _KEY)
     elsewhere = [path for path, one in _projects(data).items() if path != origin.project and one.get(_KEY)]
-    notes = (
-        (f"servers of other projects stay where they are: run this in {', '.join(sorted(elsewhere)[:5])}",)
-        if elsewhere
-        else ()
-    )
-    return joined(local, own, Reading(notes=notes))
+    notes = []
+    if elsewhere:
+        notes.append(f"servers of other projects stay where they are: run this in {', '.join(sorted(elsewhere)[:5])}")
+    if refused := _names(here, "disabledMcpjsonServers"):
+        notes.append(f"of this project's .mcp.json, not used in Claude Code: {one_line(', '.join(refused), _NAMES)}")
+    found = joined(local, own, Reading(notes=tuple(notes)))
+    off = _names(here, "disabledMcpServers")
+    return msgspec.structs.replace(found, entries=tuple(_off(one) if one.name in off else one for one in found.entries))
+
+
+def _names(part: Mapping[str, Any], key: str) -> list[str]:
+    value = part.get(key)
+    return [str(name) for name in value] if isinstance(value, list) else []
+
+
+def _off(entry: Entry) -> Entry:
+    """A server that its person switched off in the project one works in."""
+    return msgspec.structs.replace(entry, value={**entry.value, "enabled": False})
 
 
 def _projects(data: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
@@ -55,8 +71,7 @@ def _projects(data: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     return {path: one for path, one in projects.items() if isinstance(one, dict)}
 
 
-def _of_project(data: Mapping[str, Any], origin: Origin) -> Reading:
-    one = _projects(data).get(origin.project, {})
+def _of_project(one: Mapping[str, Any], origin: Origin) -> Reading:
     return read_servers(one.get(_KEY), _code, BRACES, origin, f"projects[{origin.project!r}].{_KEY}")
 
 

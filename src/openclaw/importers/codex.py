@@ -6,7 +6,17 @@ from typing import Any
 from openclaw.importers.fields import Fields
 from openclaw.importers.reading import Origin, Reading, Unusable
 from openclaw.importers.references import NONE, variable_of_word
-from openclaw.importers.servers import APPROVALS, Value, filtered, oauth_client, process, read_servers, remote, switched
+from openclaw.importers.servers import (
+    APPROVALS,
+    Value,
+    filtered,
+    oauth_client,
+    process,
+    read_servers,
+    remote,
+    switched,
+    with_bearer,
+)
 
 _KEY = "mcp_servers"
 
@@ -30,6 +40,8 @@ def _entry(fields: Fields, origin: Origin) -> Value:
     elif fields.has("default_tools_approval_mode"):
         fields.without("default_tools_approval_mode", APPROVALS)
     fields.without("tools", APPROVALS)
+    if (parallel := fields.flag("supports_parallel_tool_calls")) is not None:
+        value["supportsParallelToolCalls"] = parallel
     fields.without("required", "no server is required here: an agent goes on without it")
     return switched(fields, value)
 
@@ -56,7 +68,7 @@ def _remote(fields: Fields) -> Value:
     value = remote(fields.text("url"), fields, transport="streamable-http", headers="http_headers")
     headers: dict[str, str] = value.get("headers", {})
     if name := fields.word("bearer_token_env_var"):
-        headers = {"Authorization": f"Bearer {variable_of_word(name)}", **headers}
+        headers = with_bearer(fields, headers, "bearer_token_env_var", variable_of_word(name))
     headers |= {header: variable_of_word(name) for header, name in fields.pairs("env_http_headers").items()}
     if headers:
         value["headers"] = headers

@@ -31,6 +31,9 @@ def read_gemini(data: Mapping[str, Any], origin: Origin) -> Reading:
     chosen = data.get("mcp")
     if not isinstance(chosen, dict):
         return reading
+    if chosen.get("serverCommand"):
+        note = "mcp.serverCommand is left out: it starts a server without a name"
+        reading = msgspec.structs.replace(reading, notes=(*reading.notes, note))
     allowed, excluded = (_names(chosen.get(key)) for key in ("allowed", "excluded"))
     return msgspec.structs.replace(reading, entries=tuple(_chosen(one, allowed, excluded) for one in reading.entries))
 

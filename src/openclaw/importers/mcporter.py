@@ -9,7 +9,7 @@ import msgspec
 from openclaw.importers.fields import Fields
 from openclaw.importers.reading import Origin, Reading, Unusable
 from openclaw.importers.references import MCPORTER, variable_of_word
-from openclaw.importers.servers import Value, filtered, process, read_servers, remote, switched
+from openclaw.importers.servers import Value, filtered, process, read_servers, remote, switched, with_bearer
 from openclaw.log import one_line
 
 _KEY = "mcpServers"
@@ -58,9 +58,9 @@ def _remote(fields: Fields, address: str) -> Value:
     value = remote(fields.text(address), fields)
     headers: dict[str, str] = value.get("headers", {})
     if token := fields.text("bearerToken"):
-        headers = {"Authorization": f"Bearer {token}", **headers}
+        headers = with_bearer(fields, headers, "bearerToken", token)
     if name := fields.word("bearerTokenEnv"):
-        headers = {"Authorization": f"Bearer {variable_of_word(name)}", **headers}
+        headers = with_bearer(fields, headers, "bearerTokenEnv", variable_of_word(name))
     if headers:
         value["headers"] = headers
     auth: Value = {ours: text for theirs, ours in _OAUTH.items() if (text := fields.text(theirs))}

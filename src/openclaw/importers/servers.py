@@ -125,6 +125,14 @@ def remote(url: str, fields: Fields, *, transport: str = "", headers: str = "hea
     return value
 
 
+def with_bearer(fields: Fields, headers: Mapping[str, str], name: str, token: str) -> dict[str, str]:
+    """The headers and a token that the entry names beside them; a header that is written out counts before it."""
+    if any(header.lower() == "authorization" for header in headers):
+        fields.note(f"{name} is left out: the header Authorization counts before it")
+        return dict(headers)
+    return {"Authorization": f"Bearer {token}", **headers}
+
+
 # What programs call a transport, and what we call it; an empty one is whatever the address turns out to speak.
 _TRANSPORTS = {
     "http": "streamable-http",
@@ -163,8 +171,11 @@ def switched(fields: Fields, value: Value) -> Value:
 
 
 def filtered(fields: Fields, value: Value, include: str, exclude: str) -> Value:
-    """Which tools are taken; `*` alone is all of them."""
+    """Which tools are taken; `*` alone is all of them. A list with nothing in it is none, which is a server that is off."""
     taken, left = fields.texts(include), fields.texts(exclude)
+    if fields.raw(include) == []:
+        fields.note(f"disabled, as its {include} names no tool")
+        value["enabled"] = False
     both = {"include": taken if taken != ["*"] else [], "exclude": left}
     if any(both.values()):
         value["toolFilter"] = {key: names for key, names in both.items() if names}

@@ -6,9 +6,10 @@ from typing import Any
 from openclaw.importers.fields import Fields
 from openclaw.importers.reading import Origin, Reading, Unusable
 from openclaw.importers.references import NONE
-from openclaw.importers.servers import Value, process, read_servers, remote, switched
+from openclaw.importers.servers import Value, oauth_client, process, read_servers, remote, switched
 
 _KEY = "context_servers"
+_OAUTH = {"client_id": "clientId", "client_secret": "clientSecret", "scopes": "scopes"}
 
 
 def read_zed(data: Mapping[str, Any], origin: Origin) -> Reading:
@@ -25,7 +26,12 @@ def _entry(fields: Fields, origin: Origin) -> Value:
     if fields.has("command"):
         fields.without("url", "its command is what is started")
         return switched(fields, process(fields, origin))
-    return switched(fields, remote(fields.text("url"), fields))
+    value = remote(fields.text("url"), fields)
+    oauth = fields.part("oauth")
+    if oauth is not None:
+        oauth_client(oauth, value, _OAUTH)
+        fields.note(*oauth.rest("oauth."))
+    return switched(fields, value)
 
 
 def _older(fields: Fields, origin: Origin) -> Value:

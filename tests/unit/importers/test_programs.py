@@ -120,6 +120,7 @@ SAMPLES: list[tuple[str, str, dict[str, object]]] = [
         startup_timeout_sec = 20
         tool_timeout_sec = 45.5
         enabled_tools = ["open"]
+        supports_parallel_tool_calls = false
         disabled_tools = ["shut"]
         [mcp_servers.docs.env]
         MODE = "fast"
@@ -140,6 +141,7 @@ SAMPLES: list[tuple[str, str, dict[str, object]]] = [
                 "connectionTimeoutMs": 20_000,
                 "requestTimeoutMs": 45_500,
                 "toolFilter": {"include": ["open"], "exclude": ["shut"]},
+                "supportsParallelToolCalls": False,
             },
             "figma": {
                 "url": "https://mcp.figma.com/mcp",
@@ -201,13 +203,18 @@ SAMPLES: list[tuple[str, str, dict[str, object]]] = [
             "context_servers": {
                 "new": {"source": "custom", "enabled": true, "command": "serve", "args": ["--x"], "env": {}},
                 "older": {"command": {"path": "z", "args": ["--q"], "env": {"A": "b"}}},
-                "far": {"url": "https://far.example.com/mcp", "headers": {"Authorization": "Bearer ${NOT_A_VARIABLE}"}},
+                "far": {"url": "https://far.example.com/mcp", "headers": {"Authorization": "Bearer ${NOT_A_VARIABLE}"},
+                        "oauth": {"client_id": "mine"}},
             },
         }""",
         {
             "new": {"command": "serve", "args": ["--x"]},
             "older": {"command": "z", "args": ["--q"], "env": {"A": "b"}},
-            "far": {"url": "https://far.example.com/mcp", "headers": {"Authorization": "Bearer $${NOT_A_VARIABLE}"}},
+            "far": {
+                "url": "https://far.example.com/mcp",
+                "headers": {"Authorization": "Bearer $${NOT_A_VARIABLE}"},
+                "auth": {"clientId": "mine"},
+            },
         },
     ),
     (
@@ -301,6 +308,7 @@ APPROVALS = "which calls are asked about is said by tools.approval here"
 HELPER = "a program that makes headers is not run here; write them under headers"
 GATEWAY = "a gateway keeps servers up, and its log has what they do"
 CMD = "started as npx itself, without cmd /c, which is for Windows"
+HEADER = "is left out: the header Authorization counts before it"
 EMPTY = "${B} may be unset there and then is empty; here the server needs it to be set"
 
 # Program, one entry of its file, what is said about it.
@@ -349,6 +357,9 @@ NOTED = [
     ("gemini", '{"command": "x", "trust": true}', f"trust is left out: {APPROVALS}"),
     ("mcporter", '{"command": "x", "lifecycle": "keep-alive"}', f"lifecycle is left out: {GATEWAY}"),
     ("claude-code", '{"command": "x", "env": {"A": "${B:-}"}}', EMPTY),
+    ("mcporter", '{"url": "https://h", "headers": {"authorization": "Bearer a"}, "bearerToken": "b"}', f"bearerToken {HEADER}"),
+    ("copilot", '{"type": "local", "command": "x", "tools": []}', "disabled, as its tools names no tool"),
+    ("gemini", '{"command": "x", "includeTools": []}', "disabled, as its includeTools names no tool"),
 ]  # fmt: skip
 
 
@@ -379,6 +390,23 @@ def test_a_projects_server_is_started_in_the_project() -> None:
         "cwd": "/projects/shop",
     }
     assert entry.env_file == "/projects/shop/.env"
+
+
+def test_a_server_that_is_switched_off_in_this_project_is_imported_disabled() -> None:
+    text = """{"mcpServers": {"on": {"command": "a"}, "off": {"command": "b"}}, "projects": {
+        "/projects/shop": {"disabledMcpServers": ["off"], "disabledMcpjsonServers": ["shared"]}}}"""
+    here, elsewhere = read("claude-code", text, PROJECT), read("claude-code", text)
+    assert {one.name: one.value for one in here.entries} == {
+        "on": {"command": "a"},
+        "off": {"command": "b", "enabled": False},
+    }
+    assert here.notes == ("of this project's .mcp.json, not used in Claude Code: shared",)
+    assert [one.value for one in elsewhere.entries] == [{"command": "a"}, {"command": "b"}]
+
+
+def test_a_server_of_gemini_without_a_name_is_told_of() -> None:
+    text = """{"mcp": {"serverCommand": "serve"}, "mcpServers": {"a": {"command": "x"}}}"""
+    assert read("gemini", text).notes == ("mcp.serverCommand is left out: it starts a server without a name",)
 
 
 def test_a_server_of_this_project_counts_before_the_persons_own_and_others_are_named() -> None:
