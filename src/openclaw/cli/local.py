@@ -15,8 +15,6 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, TypeVar
 
-from openclaw.cli.keyboard import Keyboard
-from openclaw.cli.terminal_asker import TerminalAsker
 from openclaw.commands.console import Console, Live, never
 from openclaw.commands.dispatch import Context, dispatch
 from openclaw.commands.options import SHARED
@@ -29,6 +27,7 @@ from openclaw.control.event_loop import during, new_loop, on_signal
 from openclaw.control.marks import marks, pictures_of
 from openclaw.control.remote import has_piped, width
 from openclaw.control.wire import INTERRUPTED
+from openclaw.conversation import Asker, Nobody
 from openclaw.daemon_thread import in_daemon_thread
 from openclaw.errors import StoreError, UsageError
 from openclaw.files import reason
@@ -186,14 +185,23 @@ def _loaded(paths: Paths, env: Mapping[str, str], shared: Mapping[str, object]) 
 
 def terminal(env: Mapping[str, str], *, no_color: bool) -> Console:
     """The terminal (or pipe) this process was started on."""
-    browse, keyboard = partial(_browse, env), Keyboard()
-    asker = TerminalAsker(browse, keyboard, partial(_screen, env, no_color=no_color))
+    browse = partial(_browse, env)
+    asker: Asker = Nobody()
+    make_room, enter = _nothing, never
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        from openclaw.cli.keyboard import Keyboard
+        from openclaw.cli.terminal_asker import TerminalAsker
+
+        keyboard = Keyboard()
+        asker = person = TerminalAsker(browse, keyboard, partial(_screen, env, no_color=no_color))
+        make_room = person.make_room
+        enter = keyboard.enter if _is_ours() else never
     known = marks(env, screen=sys.stdout.isatty(), interactive=sys.stderr.isatty(), no_color=no_color)
     # Python may know better than the environment, such as where it was told what to write.
     utf8 = "a" not in known and "utf" in (sys.stdout.encoding or "utf-8").lower()
     console = Console(
-        out=_writer(sys.stdout, asker.make_room),
-        err=_writer(sys.stderr, asker.make_room),
+        out=_writer(sys.stdout, make_room),
+        err=_writer(sys.stderr, make_room),
         width=width(),
         screen="s" in known,
         colour="c" in known,
@@ -207,7 +215,7 @@ def terminal(env: Mapping[str, str], *, no_color: bool) -> Console:
         piped=_piped,
         browse=browse,
         interruptible=partial(during, "SIGINT"),
-        enter=keyboard.enter if _has_keys() else never,
+        enter=enter,
     )
     return alive(console)
 
@@ -254,10 +262,12 @@ async def _piped(most: int) -> bytes:
     return await in_daemon_thread(lambda: sys.stdin.buffer.read(most + 1))
 
 
-def _has_keys() -> bool:
-    """Whether a person sits at standard input, and what they type is for us."""
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        return False
+def _nothing() -> None:
+    """No question stands on a screen that nobody sits at."""
+
+
+def _is_ours() -> bool:
+    """Whether what is typed at the terminal is for us."""
     if sys.platform == "win32":
         # There is no background for a program that has a console.
         return True

@@ -5,9 +5,9 @@ terminal with a browser, a call that needs a sign-in gets one and is made again:
 it ends with the command to run.
 """
 
+import os
 from collections.abc import Callable, Sequence
 from functools import partial
-from secrets import token_hex
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -22,7 +22,6 @@ from openclaw.commands.opened import opened
 from openclaw.commands.parse import Parsed
 from openclaw.commands.render import show_result
 from openclaw.commands.sign_in_prompt import SignInPrompt
-from openclaw.commands.tool_help import help_lines, schema_value
 from openclaw.config.wording import nearest
 from openclaw.content import File, Text, ToolCall, text_of
 from openclaw.conversation import Conversation, Nobody, ask_to_sign_in
@@ -31,6 +30,7 @@ from openclaw.errors import ProcessError, UsageError
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.server.state import UnavailableError
 from openclaw.mcp.sign_in import with_sign_in
+from openclaw.mcp.tools.definition import schema_value
 from openclaw.mcp.tools.registry import ToolEntry
 from openclaw.mcp.tools.results import Result, as_json
 from openclaw.process.find_program import find_program
@@ -63,6 +63,8 @@ async def call(context: Context, parsed: Parsed) -> int:
 
 async def help(context: Context, parsed: Parsed) -> int:
     """What a tool takes: `mcp call TOOL --help`."""
+    from openclaw.commands.tool_help import help_lines
+
     words = parsed.many("about")
     asked = once(parsed.text("stdio"), words)
     prefix = prefix_on(context.surface)
@@ -245,7 +247,7 @@ class _Caller:
             kept.append(result)
             return _measured(result)
 
-        call = ToolCall(f"command-{token_hex(4)}", entry.name, arguments)
+        call = ToolCall(f"command-{os.urandom(4).hex()}", entry.name, arguments)
         tool = msgspec.structs.replace(self._offered.tool(entry), run=run)
         self._since, self._doing_what = monotonic(), f"Running {clean_label(entry.name, _NAME)}"
         with self._context.console.live.waiting(self._doing):

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from openclaw.commands.console import Console
-from openclaw.commands.failure import error_json, sentence, wants_json
 from openclaw.commands.options import SHARED
 from openclaw.commands.parse import Command, Option, Parsed, help_text, parse
 from openclaw.config.paths import Paths
@@ -63,6 +62,8 @@ async def dispatch(words: Sequence[str], context: Context, shared: Sequence[Opti
     try:
         return await run_command(words, context, shared)
     except OpenClawError as error:
+        from openclaw.commands.failure import error_json, sentence, wants_json
+
         if wants_json(words, context.root, shared):
             # In one line: what came before may be lines of JSON too.
             console.out(escape_json(to_json(error_json(error)).decode()) + "\n")

@@ -26,7 +26,7 @@ from openclaw.commands.render import (
 )
 from openclaw.commands.sign_in_state import with_sign_ins
 from openclaw.commands.signature import signature
-from openclaw.commands.tool_help import annotations_of, first_line, schema_value, tool_lines
+from openclaw.commands.tool_help import annotations_of, first_line, tool_lines
 from openclaw.commands.used_once import opened_once
 from openclaw.commands.waiting import tried
 from openclaw.config.wording import nearest
@@ -38,7 +38,7 @@ from openclaw.mcp.remedies import SHELL, CommandPrefix
 from openclaw.mcp.resources import READ_TOOL, list_resources, list_templates
 from openclaw.mcp.server.server import LiveServer
 from openclaw.mcp.status import ServerStatus
-from openclaw.mcp.tools.definition import schema_of
+from openclaw.mcp.tools.definition import schema_of, schema_value
 from openclaw.mcp.tools.names import typed_name
 from openclaw.mcp.tools.pins import Change, digest_of
 from openclaw.mcp.tools.registry import ToolEntry

@@ -11,7 +11,7 @@ import msgspec
 
 from openclaw.commands.console import Console
 from openclaw.commands.signature import Parameter, example, parameters_of, signature, typed
-from openclaw.mcp.tools.definition import Details, is_null, schema_of
+from openclaw.mcp.tools.definition import Details, is_null, schema_value
 from openclaw.mcp.tools.registry import ToolEntry
 from openclaw.security.external import clean_label, clean_text
 
@@ -26,10 +26,6 @@ _HINTS = (
     ("openWorldHint", True, "it reaches out into the world"),
     ("openWorldHint", False, "it stays within its own data"),
 )
-
-
-def schema_value(details: Details) -> Any:
-    return msgspec.json.decode(schema_of(details))
 
 
 def annotations_of(details: Details) -> Any:

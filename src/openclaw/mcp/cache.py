@@ -10,7 +10,7 @@ is `pin_store.py`'s.
 
 import hashlib
 import logging
-import secrets
+import os
 from pathlib import Path
 from typing import Protocol
 
@@ -94,7 +94,7 @@ class Cache:
         if self._directory is None:
             self._remembered[_account(spec, "")] = (_entry(spec, ""), remembered)
             return
-        salt = secrets.token_hex(_SALT_BYTES)
+        salt = os.urandom(_SALT_BYTES).hex()
         file = _CacheFile(_FORMAT, salt, _account(spec, salt), remembered, _entry(spec, salt))
         try:
             # What is lost in a power cut is learned again.

@@ -30,7 +30,6 @@ from openclaw.mcp.context import context_of, foreign_of
 from openclaw.mcp.events import ServerEvent, StateChanged, ToolsChanged
 from openclaw.mcp.handlers import OnLog
 from openclaw.mcp.limiter import Limiter
-from openclaw.mcp.old_files import remove_old_files
 from openclaw.mcp.pin_store import PinFiles, PinStore
 from openclaw.mcp.pool import ServerPool
 from openclaw.mcp.readiness import Readiness, named_in
@@ -539,6 +538,8 @@ class Manager:
                 self._pool.shared[shared_spec(spec)].start()
         await self._end(ended)
         if self._state is not None:
+            from openclaw.mcp.old_files import remove_old_files
+
             used = {identity(shared_spec(spec)) for spec in self._all_specs()}
             await asyncio.to_thread(remove_old_files, self._state, used)
         return given

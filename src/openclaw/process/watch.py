@@ -7,7 +7,6 @@ process, whoever spawns; it ends when we do, however that happens. What it does 
 import atexit
 import logging
 import os
-import secrets
 import signal
 import sys
 
@@ -24,7 +23,7 @@ _BLOCKED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 class Watch:
     def __init__(self) -> None:
         self.owner = os.getpid()
-        self._mark = secrets.token_hex(8)
+        self._mark = os.urandom(8).hex()
         self._spawned = 0
         self._groups: set[int] = set()
         self._guardian: int | None = None

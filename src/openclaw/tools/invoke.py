@@ -15,7 +15,6 @@ more.
 """
 
 import asyncio
-import difflib
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
@@ -267,6 +266,8 @@ def _unknown(called: str, offered: Iterable[str], absence: Absence | None) -> To
         said = Text(frame(absence.reason, source="unknown", sender=absence.name))
         head = Text(f"{called} is not available{where}:")
         return ToolResult((head, said), is_error=True, details={"error": True})
+    import difflib
+
     names = {name.lower(): name for name in offered}
     nearest = [names[name] for name in difflib.get_close_matches(called.lower(), names, NEAREST, LIKENESS)]
     hint = f"Did you mean {' or '.join(nearest)}?" if nearest else "Use one of the tools you were given."

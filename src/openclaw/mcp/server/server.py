@@ -8,7 +8,6 @@ while the server is down connects at once; a call that may have reached the serv
 
 import asyncio
 import logging
-import random
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Mapping
@@ -75,6 +74,12 @@ _NO_TOOLS = Toolset()
 T = TypeVar("T")
 
 
+def _jitter() -> float:
+    import random
+
+    return random.uniform(-1, 1)
+
+
 class ServerDependencies(msgspec.Struct, frozen=True):
     """What every server is given by whoever manages them all."""
 
@@ -90,7 +95,7 @@ class ServerDependencies(msgspec.Struct, frozen=True):
     tools_changed_in_steps: Callable[["LiveServer"], Awaitable[None]]
     # Asks for the slots of servers that run to be given to those that need one.
     share_slots: Callable[[], None] = lambda: None
-    jitter: Callable[[], float] = lambda: random.uniform(-1, 1)
+    jitter: Callable[[], float] = _jitter
 
 
 class LiveServer:

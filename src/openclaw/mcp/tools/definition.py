@@ -103,6 +103,11 @@ def schema_of(details: Details) -> Raw:
     return NO_ARGUMENTS if is_null(details.input_schema) else details.input_schema
 
 
+def schema_value(details: Details) -> Any:
+    """The input schema as Python has it."""
+    return msgspec.json.decode(schema_of(details))
+
+
 def read_definitions(items: Sequence[Raw], known: Mapping[str, Definition] | None = None) -> ToolReading:
     """Sort what a server listed into usable tools and refusals. Of two different tools with one name neither is usable.
 

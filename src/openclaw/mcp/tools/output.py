@@ -17,7 +17,6 @@ from msgspec import Raw, structs
 from openclaw.errors import ProcessError
 from openclaw.mcp.tools.definition import is_null
 from openclaw.mcp.tools.results import Result
-from openclaw.process.run import run
 from openclaw.tool import OwnWords
 from openclaw.transport.base import PAUSE
 
@@ -72,6 +71,8 @@ async def checked_by_program(call: Result, schema: Raw, lock: asyncio.Lock) -> R
 
 
 async def _verdict(schema: memoryview, value: memoryview) -> OutputVerdict:
+    from openclaw.process.run import run
+
     try:
         finished = await run(
             [sys.executable, "-I", "-m", "openclaw.mcp.tools.output_program", str(schema.nbytes)],
