@@ -22,6 +22,7 @@ ROWS: list[list[str]] = [
         "errors",
         "libraries",
         "files",
+        "appending",
         "lock",
         "daemon_thread",
         "single_flight",

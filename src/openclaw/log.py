@@ -16,8 +16,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol, TextIO
 
+from openclaw.appending import open_to_append
 from openclaw.errors import OpenClawError, UsageError
-from openclaw.files import make_directory
 from openclaw.late_pattern import late_pattern
 from openclaw.redact import redact
 
@@ -256,11 +256,12 @@ def turned_over(file: Path, written: int) -> TextIO:
     """
     # Another process may have put it aside since.
     if os.path.samestat(os.fstat(written), file.stat()):
-        for number in range(OLD_FILES - 1, 0, -1):
+        # First what Windows refuses while a program of somebody else reads it: those put aside before stay where they are then.
+        file.replace(_old(file, 0))
+        for number in range(OLD_FILES - 1, -1, -1):
             older = _old(file, number)
             if older.exists():
                 older.replace(_old(file, number + 1))
-        file.replace(_old(file, 1))
     return open_log(file)
 
 
@@ -270,9 +271,7 @@ def _old(file: Path, number: int) -> Path:
 
 def open_log(file: Path) -> TextIO:
     """A log to append to, private to its owner. Raises OSError, StoreError."""
-    make_directory(file.parent)
-    descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
-    return open(descriptor, "a", encoding="utf-8", errors="backslashreplace")
+    return open(open_to_append(file), "a", encoding="utf-8", errors="backslashreplace")
 
 
 def iso_time(moment: float) -> str:

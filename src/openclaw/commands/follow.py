@@ -9,6 +9,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import BinaryIO
 
+from openclaw.appending import open_to_read
+
 # What a person takes for at once.
 LOOK_EVERY = 0.25
 # The longest file that a log of ours grows to, and its last piece beside it.
@@ -42,7 +44,7 @@ class LogFile:
     def _read(self) -> bytes:
         try:
             if self._handle is None:
-                self._handle = self._path.open("rb")
+                self._handle = open_to_read(self._path)
             return self._handle.read(MOST_BYTES)
         except OSError:
             return b""

@@ -120,15 +120,11 @@ def _spoilt(config: Config, paths: Paths, env: Mapping[str, str], source: str) -
 
 @contextlib.contextmanager
 def _only_writer(file: FilePath) -> Iterator[None]:
-    """Holds a lock on the directory, which needs no file of its own and ends with the process. Each holder keeps it for milliseconds."""
+    """Holds a lock, which ends with the process. Each holder keeps it for milliseconds."""
     directory = FilePath(os.path.realpath(file)).parent
-    if sys.platform == "win32":
-        # A directory cannot be opened there: two writers at the same moment are not kept apart, and neither leaves a torn file.
-        yield
-        return
     try:
         make_directory(directory)
-        descriptor = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = _open_lock(directory)
     except OSError as error:
         raise StoreError(f"{directory} cannot be used: {reason(error)}.") from None
     try:
@@ -136,6 +132,13 @@ def _only_writer(file: FilePath) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+def _open_lock(directory: FilePath) -> int:
+    """The directory itself, which needs no file of its own; Windows cannot open one, and an empty file stays there."""
+    if sys.platform == "win32":
+        return os.open(directory / ".openclaw.lock", os.O_RDWR | os.O_CREAT | os.O_NOINHERIT, 0o600)
+    return os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
 
 
 def _with_root(source: str) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from openclaw.appending import open_to_read
 from openclaw.commands.console import duration, tool_count
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
@@ -114,7 +115,7 @@ async def start(context: Context, parsed: Parsed) -> int:
     log = log_file(context.paths)
     argv = [*_program(), "gateway", "run", "--config", str(context.paths.config_file)]
     starting = context.console.live.waiting("Waiting for the gateway to start")
-    with open_log(log) as output, log.open("rb") as before, starting:
+    with open_log(log) as output, open_to_read(log) as before, starting:
         before.seek(0, os.SEEK_END)
         process = start_detached(argv, env=context.env, output=output.fileno(), cwd=Path(log.anchor))
         deadline = time.monotonic() + START_TIMEOUT

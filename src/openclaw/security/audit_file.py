@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from openclaw.files import make_directory
+from openclaw.appending import open_to_append, open_to_read
 from openclaw.security.audit import Matching, searched_for
 
 # A file of this size holds some tens of thousands of calls; with those before it, months of ordinary use.
@@ -104,11 +104,11 @@ class AuditFile:
         with ExitStack() as stack:
             current: BinaryIO | None = None
             with suppress(FileNotFoundError):
-                current = stack.enter_context(self._path.open("rb"))
+                current = stack.enter_context(open_to_read(self._path))
                 yield from _from_the_end(current)
             for path in reversed(self._turned_over()):
                 # One that made room for a newer one since we looked is gone; the first may have been turned over meanwhile.
-                with suppress(FileNotFoundError), path.open("rb") as file:
+                with suppress(FileNotFoundError), open_to_read(path) as file:
                     if current is None or not os.path.sameopenfile(current.fileno(), file.fileno()):
                         yield from _from_the_end(file)
 
@@ -116,7 +116,7 @@ class AuditFile:
         """Every line, the oldest first."""
         for file in [*self._turned_over(), self._path]:
             # There is none yet, or it made room for a newer one since we looked.
-            with suppress(FileNotFoundError), file.open("rb") as lines:
+            with suppress(FileNotFoundError), open_to_read(file) as lines:
                 yield from lines
 
     def _records(self) -> Iterator[dict[str, Any]]:
@@ -131,9 +131,7 @@ class AuditFile:
         if self._descriptor is not None and (self._size >= self._max_bytes or self._unlooked >= _LOOK_EVERY):
             self._look(self._descriptor)
         while self._descriptor is None:
-            make_directory(self._path.parent)
-            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-            self._descriptor = os.open(self._path, flags, 0o600)
+            self._descriptor = open_to_append(self._path)
             self._look(self._descriptor)
         self._unlooked += 1
         return self._descriptor
@@ -149,7 +147,6 @@ class AuditFile:
 
     def _turn_over(self, ours: os.stat_result) -> None:
         """Give the full file a name that sorts by time, and drop the oldest. No two processes choose the same name."""
-        self.close()
         old = self._path.with_name(f"{self._path.name}.{time.time_ns():020d}-{os.getpid()}")
         try:
             if _is_at(self._path, ours):
@@ -157,9 +154,15 @@ class AuditFile:
         except FileNotFoundError:
             # Another process was quicker.
             pass
-        kept = sorted(self._path.parent.glob(f"{self._path.name}.*"))
+        except PermissionError:
+            # A folder that lets us add to the file and nothing else, or on Windows a program that reads it and is none of ours: it goes
+            # on growing, and is tried again with the next records. None is lost.
+            return
+        self.close()
+        kept = self._turned_over()
         for file in kept[: max(0, len(kept) - self._keep)]:
-            file.unlink(missing_ok=True)
+            with suppress(FileNotFoundError, PermissionError):
+                file.unlink()
 
 
 def _from_the_end(file: BinaryIO) -> Iterator[bytes]:

@@ -270,7 +270,6 @@ def test_an_edit_gives_the_new_config(paths: Paths) -> None:
     assert config.root.tools.deny == ("exec",)
 
 
-@pytest.mark.posix_only("a lock on the folder of the config")
 def test_writers_at_the_same_time_lose_nothing(paths: Paths) -> None:
     def add(name: str) -> None:
         for path in [("env", "vars", f"{name}{number}") for number in range(5)]:

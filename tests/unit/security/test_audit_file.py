@@ -69,7 +69,6 @@ def test_a_search_counts_what_it_finds_and_says_when_it_did_not_go_through_all(t
     )
 
 
-@pytest.mark.posix_only("a file that is put aside while it is open")
 def test_a_trail_that_is_turned_over_while_it_is_read_gives_no_record_twice(tmp_path: Path) -> None:
     write(tmp_path, "calls.jsonl.001", lines(1))
     write(tmp_path, "calls.jsonl", lines(2, 3))

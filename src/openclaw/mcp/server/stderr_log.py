@@ -12,11 +12,12 @@ import re
 import time
 from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
+from openclaw.appending import open_to_append
 from openclaw.config.servers import ServerSpec
 from openclaw.errors import StoreError
-from openclaw.files import make_directory
 from openclaw.late_pattern import late_pattern
 from openclaw.mcp.cache import identity
 
@@ -101,8 +102,7 @@ class StderrLog:
         return lines if enough is not None and len(lines) >= enough else _lines(_before(path)) + lines
 
     def _append(self, path: Path, line: str, *, anew: bool = False) -> None:
-        make_directory(path.parent)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | (os.O_TRUNC if anew else 0), 0o600)
+        descriptor = open_to_append(path, anew=anew)
         try:
             # One write a line: several processes may keep the same file.
             os.write(descriptor, line.encode("utf-8", "replace") + b"\n")
@@ -111,7 +111,9 @@ class StderrLog:
             os.close(descriptor)
         # Another process may have put it aside since.
         if written.st_size > MAX_BYTES and os.path.samestat(written, path.stat()):
-            path.replace(_before(path))
+            # On Windows not while somebody reads it: it goes on growing, and is tried again with the next line.
+            with suppress(PermissionError):
+                path.replace(_before(path))
 
 
 # What each kind of line looks like, after its time. An exception as Python and JavaScript write it, with or without what went before.
