@@ -80,6 +80,11 @@ def shop() -> MCPServer:
     def book(guests: Annotated[Guests, Resolve(how_many)]) -> str:
         return f"A table for {guests.people}."
 
+    @server.tool()
+    async def reserve(context: Context) -> str:
+        answer = await context.elicit("For how many people?", Guests)
+        return f"A table for {answer.data.people}." if answer.action == "accept" else "Nothing was booked."
+
     @server.resource("shop://hours")
     def hours() -> str:
         return "9 to 5"
@@ -156,6 +161,17 @@ async def test_a_call_has_the_time_that_it_is_given_and_the_next_one_works() -> 
         late = await manager.call("shop__stall", timeout=0.05)
         assert (late.is_error, late.timed_out, late.text) == (True, True, "Tool call timed out after 50ms")
         assert (await manager.call("shop__add", {"a": 1, "b": 1}, timeout=30)).data == 2
+
+
+async def test_a_server_may_ask_in_the_middle_of_a_tool_too() -> None:
+    async def ask(request: ElicitationRequest) -> ElicitationAnswer:
+        return request.accept({"people": 4}) if request.message == "For how many people?" else request.cancel()
+
+    async with Manager([Server("shop", in_process=SHOP)], elicit=ask) as manager:
+        assert (await manager.call("shop__reserve")).text == "A table for 4."
+    with nothing_left_behind():
+        async with Manager([Server("shop", in_process=SHOP)]) as manager:
+            assert (await manager.call("shop__reserve")).is_error
 
 
 @pytest.mark.parametrize(("people", "is_error"), [(4, False), (0, True)])

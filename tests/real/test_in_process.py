@@ -40,7 +40,7 @@ async def test_a_server_of_another_library_is_called_in_the_same_process(environ
 
 async def test_a_server_of_fastmcp_asks_a_person_a_model_and_for_folders() -> None:
     book, invent, folder, *ending = await said("fastmcp", "fastmcp_asking", "book", "invent", "folder")
-    assert book[2].startswith("accept {'people': 4, 'place': 'out', 'quiet': False}")
+    assert book[2] == "accept Table(people=4, place='out', quiet=False)"
     assert invent[2] == "local: A NAME FOR A DISH? (endTurn)"
     assert folder[2] == "file:///srv/shared"
     assert ending == ENDING

@@ -10,6 +10,8 @@ from contextlib import AsyncExitStack
 from importlib import import_module
 from typing import Any
 
+from msgspec import structs
+
 from openclaw.config.servers import ServerSpec
 from openclaw.errors import TransportError, UsageError
 from openclaw.mcp.embedding import Server
@@ -17,6 +19,9 @@ from openclaw.protocol.transports import MEMORY
 from openclaw.transport.base import Link, Outgoing, Transport
 from openclaw.transport.memory import MemoryTransport, Serve
 
+# `ctx.elicit` of both libraries needs the revisions before 2026-07-28, in which a server may send requests of its own. What they have for
+# the newest one works in those too, and nothing else of that one matters within a process.
+_ASKING = structs.replace(MEMORY, is_legacy=True)
 # Where both libraries keep the server that speaks the protocol.
 _INNER = ("_mcp_server", "_lowlevel_server")
 
@@ -49,7 +54,7 @@ def in_process_transport(name: str, server: object) -> MemoryTransport:
     """The way to a server in this program; every connection is a new run of it. Raises UsageError when it is none."""
     lowest = next((inner for key in _INNER if (inner := getattr(server, key, None)) is not None), server)
     if hasattr(lowest, "run") and hasattr(lowest, "create_initialization_options"):
-        return MemoryTransport(_serve(server, lowest))
+        return MemoryTransport(_serve(server, lowest), _ASKING)
     if isinstance(server, MemoryTransport):
         return server
     raise UsageError(

@@ -100,10 +100,9 @@ Serve = Callable[[Transport], Awaitable[None]]
 class MemoryTransport:
     """Opens to a fresh run of `serve`, which gets the far end; when `serve` returns or fails, the link is lost."""
 
-    facts: TransportFacts = MEMORY
-
-    def __init__(self, serve: Serve) -> None:
+    def __init__(self, serve: Serve, facts: TransportFacts = MEMORY) -> None:
         self._serve = serve
+        self.facts = facts
 
     def open(self, receiver: Receiver) -> AbstractAsyncContextManager[Link]:
         return self._open(receiver)
@@ -111,6 +110,7 @@ class MemoryTransport:
     @asynccontextmanager
     async def _open(self, receiver: Receiver) -> AsyncIterator[Link]:
         near, far = _joined()
+        near.facts = self.facts
         task = asyncio.ensure_future(self._run(far))
         try:
             async with near.open(receiver) as link:
