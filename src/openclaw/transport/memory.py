@@ -17,12 +17,12 @@ from openclaw.transport.base import Link, Outgoing, Receiver, Transport
 class _End:
     """One end: a Transport that can be opened once, and the Link it yields."""
 
-    facts: TransportFacts = MEMORY
     pid: int | None = None
     mcp_session_id: str | None = None
     session_is_doubtful = False
 
-    def __init__(self) -> None:
+    def __init__(self, facts: TransportFacts) -> None:
+        self.facts = facts
         self.other: _End
         self._receiver: Receiver | None = None
         # What arrived before this end was opened.
@@ -88,8 +88,8 @@ def pair() -> tuple[Transport, Transport]:
     return _joined()
 
 
-def _joined() -> tuple[_End, _End]:
-    one, two = _End(), _End()
+def _joined(facts: TransportFacts = MEMORY) -> tuple[_End, _End]:
+    one, two = _End(facts), _End(facts)
     one.other, two.other = two, one
     return one, two
 
@@ -109,8 +109,7 @@ class MemoryTransport:
 
     @asynccontextmanager
     async def _open(self, receiver: Receiver) -> AsyncIterator[Link]:
-        near, far = _joined()
-        near.facts = self.facts
+        near, far = _joined(self.facts)
         task = asyncio.ensure_future(self._run(far))
         try:
             async with near.open(receiver) as link:
