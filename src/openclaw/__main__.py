@@ -15,6 +15,8 @@ from openclaw.version import __version__
 
 # Words that are about the gateway itself, or about this terminal: asking a gateway first would only cost time.
 _HERE = ("gateway", "chat", "setup", "keys", "mcp-server", "acp", "completion", "complete")
+# The words of a command that asks for a secret.
+_SECRET = ["keys", "set"]
 # Objects made before garbage is looked for. Importing makes tens of thousands, none of which is garbage; and calls leave next to none.
 GARBAGE_AFTER = (50_000, 20, 20)
 
@@ -34,6 +36,8 @@ def main() -> int:
         except OSError:
             # Nobody takes it. The command of that name knows what to say then.
             words = ["--version", "--local"]
+    if words[:2] == _SECRET:
+        _hide_keys()
     code: int | None = None
     if words[:1] == ["complete"]:
         from openclaw.control import shell_words
@@ -90,6 +94,15 @@ def _serve_editor(words: list[str]) -> int | None:
             raise
         return None
     return serve_editor(words)
+
+
+def _hide_keys() -> None:
+    """What is typed is not shown from now on, for a secret may be pasted before its command is loaded and asks for it."""
+    from openclaw.control.terminal_modes import typing_unseen
+
+    unseen = typing_unseen(0)
+    unseen.__enter__()
+    atexit.register(unseen.__exit__, None, None, None)
 
 
 def _leave(code: int) -> None:

@@ -11,6 +11,7 @@ import re
 import select
 import struct
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -100,6 +101,13 @@ class Terminal:
         while not is_so(self.screen):
             assert self._read(), f"the program ended before it was so: {self.screen!r}"
         return self.screen
+
+    def until_unseen(self) -> None:
+        """Wait until what is typed is not shown. No system tells of that: it is looked at, and others go first."""
+        deadline = time.monotonic() + HANG_GUARD
+        while self.takes_lines():
+            assert time.monotonic() < deadline, "what is typed is still shown"
+            os.sched_yield()
 
     def takes_lines(self) -> bool:
         """Whether it is in the mode in which programs find it: whole lines, shown as they are typed."""

@@ -83,6 +83,23 @@ async def test_a_key_that_the_vendor_refuses_is_not_stored_and_the_one_before_it
     )
 
 
+async def test_a_key_that_is_pasted_before_it_is_asked_for_is_not_shown_either(tmp_path: Path) -> None:
+    person = Program.under(tmp_path)
+
+    def paste(key: str) -> tuple[int, str]:
+        with Terminal([OPENCLAW, "keys", "set", "house"], cwd=person.workspace, env=person.env()) as terminal:
+            terminal.until_unseen()
+            terminal.type(key + ENTER)
+            code, _ = terminal.ends()
+            assert terminal.takes_lines()
+            return code, terminal.received.decode()
+
+    async with ChatServer() as server:
+        person.configure(PROVIDER % server.url)
+        code, shown = await asyncio.to_thread(paste, server.key)
+        assert (code, server.key in shown, "The key of house is in" in shown) == (0, False, True)
+
+
 def test_who_leaves_before_typing_leaves_the_terminal_and_the_config_as_they_were(tmp_path: Path) -> None:
     person = Program.under(tmp_path)
     for leave, code in ((CONTROL_C, 130), (CONTROL_D, 1), (ENTER, 1)):

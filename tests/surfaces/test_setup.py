@@ -99,7 +99,7 @@ async def test_a_key_that_is_refused_is_not_kept_and_no_model_means_none(tmp_pat
             ("Start the gateway now?", ENTER),
         )
     assert (code, "Model    builtin/offline" in shown) == (0, True)
-    assert kept == ({"models": {"providers": {}}}, [])
+    assert kept == ({}, [])
     # A key of the environment would bring a model by itself: that none is wanted is written down, and said.
     assert json.loads(person.config.read_text())["agents"] == {"defaults": {"model": {"primary": "builtin/offline"}}}
     assert "The key of openai stays and is not used" in with_key[1]

@@ -175,3 +175,35 @@ def test_while_a_server_takes_its_time_to_end_the_answer_stands_and_that_is_said
         assert "hello" in rows
         assert terminal.ends()[0] == 0
         assert [row for row in terminal.screen if row] == ["hello"]
+
+
+def type_meanwhile(words: list[str], folder: Path, env: dict[str, str]) -> list[str]:
+    """The screen of a command that waits, after something was typed; it is interrupted then."""
+    with Terminal(words, cwd=folder, env=env, columns=80) as terminal:
+        terminal.until(waits)
+        terminal.type(f"one{ENTER}{ENTER}two{ENTER}")
+        seconds = terminal.screen[-1].split(" · ")[1]
+        terminal.until(lambda rows: waits(rows) and seconds not in rows[-1])
+        found = [row for row in terminal.screen if row]
+        terminal.type(CONTROL_C)
+        assert terminal.ends()[0] == 130
+        assert terminal.takes_lines()
+        return found
+
+
+@pytest.mark.parametrize("through_gateway", [False, True], ids=["alone", "gateway"])
+async def test_what_is_typed_while_a_command_waits_moves_nothing(tmp_path: Path, through_gateway: bool) -> None:
+    def there(place: Home) -> list[str]:
+        with gateway_process(place):
+            return type_meanwhile([*PROGRAM, "agent", "silence"], place.state, dict(place.env))
+
+    async with TalkingModel() as model:
+        with home(tmp_path) as place:
+            place.save(model.config)
+            if through_gateway:
+                rows = await asyncio.to_thread(there, place)
+            else:
+                words = [*PROGRAM, "agent", "--local", "silence"]
+                rows = await asyncio.to_thread(type_meanwhile, words, place.state, dict(place.env))
+    assert len(rows) == 1
+    assert waits(rows, "Waiting for local/local-model")

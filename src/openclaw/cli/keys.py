@@ -16,7 +16,7 @@ from openclaw.commands.dispatch import Context
 from openclaw.commands.models import catalog_of
 from openclaw.commands.parse import Parsed
 from openclaw.config.dotted import Path, format_path
-from openclaw.config.edit import edit_file, remove, set_value
+from openclaw.config.edit import edit_file, remove_whole, set_value
 from openclaw.config.load import Config, load_config
 from openclaw.config.wording import nearest
 from openclaw.errors import ModelError, OpenClawError, SecretError, UsageError
@@ -158,11 +158,7 @@ async def list_keys(context: Context, parsed: Parsed) -> int:
 async def forget_key(context: Context, config: Config, vendor: str) -> str:
     """Take a key that we stored out of the config and from where it is kept. Why it may still be there; empty when it is gone."""
     path, former = key_path(vendor), _written(config, vendor)
-    # An entry that held nothing but the key is gone with it.
-    alone = config.get(path[:-1]) == {path[-1]: former}
-    await asyncio.to_thread(
-        edit_file, context.paths, context.env, lambda source: remove(source, path[:-1] if alone else path)
-    )
+    await asyncio.to_thread(edit_file, context.paths, context.env, lambda source: remove_whole(source, path))
     return await (await _keeper(context, config)).forget(former)
 
 

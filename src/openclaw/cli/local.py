@@ -9,13 +9,13 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager, nullcontext
 from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, TypeVar
 
-from openclaw.commands.console import Console, Live, never
+from openclaw.commands.console import Console, Live, Unseen, never
 from openclaw.commands.dispatch import Context, dispatch
 from openclaw.commands.options import SHARED
 from openclaw.commands.parse import Command, parse
@@ -188,14 +188,17 @@ def terminal(env: Mapping[str, str], *, no_color: bool) -> Console:
     browse = partial(_browse, env)
     asker: Asker = Nobody()
     make_room, enter = _nothing, never
+    unseen: Unseen = nullcontext
     if sys.stdin.isatty() and sys.stderr.isatty():
         from openclaw.cli.keyboard import Keyboard
         from openclaw.cli.terminal_asker import TerminalAsker
+        from openclaw.control.terminal_modes import typing_unseen
 
         keyboard = Keyboard()
         asker = person = TerminalAsker(browse, keyboard, partial(_screen, env, no_color=no_color))
         make_room = person.make_room
         enter = keyboard.enter if _is_ours() else never
+        unseen = partial(typing_unseen, sys.stdin.fileno())
     known = marks(env, screen=sys.stdout.isatty(), interactive=sys.stderr.isatty(), no_color=no_color)
     # Python may know better than the environment, such as where it was told what to write.
     utf8 = "a" not in known and "utf" in (sys.stdout.encoding or "utf-8").lower()
@@ -216,6 +219,7 @@ def terminal(env: Mapping[str, str], *, no_color: bool) -> Console:
         browse=browse,
         interruptible=partial(during, "SIGINT"),
         enter=enter,
+        unseen=unseen,
     )
     return alive(console)
 

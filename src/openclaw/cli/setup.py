@@ -22,7 +22,7 @@ from openclaw.commands.import_search import search
 from openclaw.commands.models import catalog_of, doubts, model_path, tried_line, try_model
 from openclaw.commands.parse import Parsed
 from openclaw.config.agents import agent as agent_spec
-from openclaw.config.edit import edit_file, remove, set_value
+from openclaw.config.edit import edit_file, remove_whole, set_value
 from openclaw.config.load import Config, load_config
 from openclaw.config.servers import server_specs
 from openclaw.control.instance import holder, lock_file
@@ -198,7 +198,7 @@ async def _own(context: Context, prompts: Prompts, config: Config, address: str,
     except ConfigError as error:
         # It is what was typed a moment ago, and no fault of the file.
         raise UsageError(f"{one_line(address, 200)} cannot be used: {error.problems[0].message}") from None
-    undo.push_async_callback(write, lambda source: remove(source, path))
+    undo.push_async_callback(write, lambda source: remove_whole(source, path))
     return name
 
 

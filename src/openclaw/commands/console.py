@@ -29,6 +29,7 @@ Pieces = Callable[[], AsyncIterator[bytes]]
 Flush = Callable[[], Awaitable[None]]
 Browse = Callable[[str], Awaitable[bool]]
 Interruptible = Callable[[Callable[[], object]], AbstractContextManager[None]]
+Unseen = Callable[[], AbstractContextManager[None]]
 Enter = Callable[[], Awaitable[None]]
 # How a terminal is sent a picture; empty where it shows none.
 Pictures = Literal["", "kitty", "iterm2", "sixel"]
@@ -119,8 +120,9 @@ class Console(msgspec.Struct, frozen=True):
 
     `flush` waits until the other end has taken most of what was printed; who prints much without it fills our memory. `is_behind` says
     that it would wait. `browse` opens an address in a browser where the person sits and says whether that went; without an address,
-    whether there is a screen for it. While `interruptible` is held, Ctrl-C does what it was given, and does not end the command. `enter`
-    returns when the person presses Enter, which they may do at any time; never where they cannot.
+    whether there is a screen for it. While `interruptible` is held, Ctrl-C does what it was given, and does not end the command. While
+    `unseen` is held, what is typed is not shown where the cursor stands, and stays for whoever reads next. `enter` returns when the person
+    presses Enter, which they may do at any time; never where they cannot.
     """
 
     out: Write
@@ -148,6 +150,7 @@ class Console(msgspec.Struct, frozen=True):
     is_behind: Callable[[], bool] = _never_behind
     browse: Browse = without_screen
     interruptible: Interruptible = _uninterrupted
+    unseen: Unseen = nullcontext
     enter: Enter = never
 
     @property

@@ -65,6 +65,16 @@ def remove(source: str, path: Path) -> str:
     return _apply(source, _removal(source, start, child.end, before))
 
 
+def remove_whole(source: str, path: Path) -> str:
+    """The same, and without what held nothing but that: of a setting that a program made nothing is left."""
+    node, kept = parse(_with_root(source)), 1
+    for depth, key in enumerate(path[:-1], 1):
+        node = _existing(node, key, path)
+        if len(_children(node) or ()) > 1:
+            kept = depth + 1
+    return remove(source, path[:kept])
+
+
 def edit_file(paths: Paths, env: Mapping[str, str], change: Callable[[str], str]) -> Config:
     """Change the config file's text, if what comes out still loads; the new config. A missing file counts as empty.
 

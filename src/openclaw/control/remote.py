@@ -21,6 +21,8 @@ from openclaw.version import __version__
 # A plain name instead of typing.TYPE_CHECKING: type checkers know it, and importing typing costs milliseconds.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from openclaw.control.terminal_questions import TerminalQuestions
 
 # A signal that comes just before a wait begins does not end it: so often, in seconds, a wait is interrupted to look for one.
@@ -184,6 +186,8 @@ class _Terminal:
         # Whether the cursor stands at the start of a line, as far as we moved it.
         self._is_at_start = True
         self._questions: TerminalQuestions | None = None
+        # While what is typed is not shown.
+        self._unseen: AbstractContextManager[None] | None = None
 
     def is_taken(self, request: bytes) -> bool:
         """Whether the gateway does what is asked for."""
@@ -216,6 +220,7 @@ class _Terminal:
     def close(self) -> None:
         if self._questions is not None:
             self._questions.close()
+        self._show_keys()
 
     def serve(self) -> int:
         """Do what the gateway says until the command is over. Raises KeyboardInterrupt and BrokenPipeError."""
@@ -243,6 +248,10 @@ class _Terminal:
                 self._open_address(payload)
             elif kind == wire.READ:
                 self._give_input(int(payload or b"0"))
+            elif kind == wire.UNSEEN:
+                self._show_keys()
+                if payload and self._out is _print:
+                    self._hide_keys()
             elif kind == wire.EXIT:
                 return int(payload)
 
@@ -292,6 +301,18 @@ class _Terminal:
             screen = question_screen(os.environ, no_color=self._flags.no_color)
             self._questions = TerminalQuestions(_show, self._send, _browse, screen)
         return self._questions
+
+    def _hide_keys(self) -> None:
+        # Loaded while somebody waits for something else.
+        from openclaw.control.terminal_modes import typing_unseen
+
+        self._unseen = typing_unseen(0)
+        self._unseen.__enter__()
+
+    def _show_keys(self) -> None:
+        unseen, self._unseen = self._unseen, None
+        if unseen is not None:
+            unseen.__exit__(None, None, None)
 
     def _open_address(self, payload: bytes) -> None:
         number, _, address = payload.partition(b"\0")

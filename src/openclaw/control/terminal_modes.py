@@ -76,6 +76,22 @@ def local_modes(descriptor: int, *, on: Sequence[str] = (), off: Sequence[str] =
         _set(descriptor, before)
 
 
+@contextmanager
+def typing_unseen(descriptor: int) -> Iterator[None]:
+    """While it lasts what is typed is not shown, and stays for whoever reads next. Every key still does what it did: a shell puts the
+    terminal right whose program was ended by one."""
+    before, modes = _modes(descriptor), _modes(descriptor)
+    if before is None or modes is None:
+        yield
+        return
+    _change(modes, on=(), off=("ECHO",))
+    _set(descriptor, modes)
+    try:
+        yield
+    finally:
+        _set(descriptor, before)
+
+
 def _modes(descriptor: int) -> list[Any] | None:
     if sys.platform == "win32":
         return None
@@ -114,11 +130,22 @@ def _set(descriptor: int, modes: list[Any] | None) -> bool:
     import termios
 
     try:
+        if _is_elsewhere(descriptor):
+            return False
         termios.tcsetattr(descriptor, termios.TCSANOW, modes)
     except (termios.error, OSError):
         # The terminal is gone.
         return False
     return True
+
+
+def _is_elsewhere(descriptor: int) -> bool:
+    """Whether the terminal is another program's now: who changes it from the background is stopped by the system."""
+    try:
+        return os.tcgetpgrp(descriptor) != os.getpgrp()
+    except OSError:
+        # It is not the one that this process is controlled from.
+        return False
 
 
 def forget_what_was_typed() -> None:

@@ -6,7 +6,7 @@ to run is a list of fields without NUL bytes, which no argument of a program can
 other apart.
 
     RUN → LOCAL                                          the caller has to do it itself; the payload says why, if a person should know
-    RUN → TAKEN, GO → (OUT | ERR | QUESTION | WITHDRAWN | BROWSE | READ)* EXIT     CANCEL and WIDTH any time
+    RUN → TAKEN, GO → (OUT | ERR | QUESTION | WITHDRAWN | BROWSE | READ | UNSEEN)* EXIT     CANCEL and WIDTH any time
     STATUS → DATA        STOP → DATA
     DRAIN → DATA                                         finish what runs, then stop: its words are two numbers of seconds, limit and grace
     TICKET → DATA        REVOKE → DATA                   for the gateway's page: a ticket to open it with, or the end of all that are open
@@ -21,7 +21,8 @@ an id and an address, answered by BROWSED with the same id and, when the address
 that nobody waits for any more is ignored. READ is answered by INPUT frames and an empty one; one that carries a number wants so many
 bytes at most, and only what comes through a pipe.
 
-WIDTH tells of the columns of a screen whose window was made wider or narrower.
+WIDTH tells of the columns of a screen whose window was made wider or narrower. UNSEEN with a word: what is typed from now on is not to be
+shown, for a line is drawn that it would move; empty: it is shown again.
 
 Nothing is begun before GO: a caller that was tired of waiting and does the work itself never says it.
 """
@@ -35,7 +36,7 @@ RUN, STATUS, STOP, DRAIN, TICKET, REVOKE = b"R", b"S", b"T", b"D", b"P", b"V"
 GO, CANCEL, ANSWER, BROWSED, INPUT, WIDTH = b"g", b"c", b"a", b"w", b"i", b"z"
 # From the gateway.
 TAKEN, LOCAL, OUT, ERR, EXIT, DATA = b"k", b"l", b"o", b"e", b"x", b"d"
-QUESTION, WITHDRAWN, BROWSE, READ = b"q", b"u", b"b", b"r"
+QUESTION, WITHDRAWN, BROWSE, READ, UNSEEN = b"q", b"u", b"b", b"r", b"h"
 
 # The questions that a terminal can show: those of `conversation.QuestionKind` that control/question_dialogue.py knows.
 TERMINAL_KINDS = b"approval form url"

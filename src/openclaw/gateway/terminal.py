@@ -82,7 +82,16 @@ class RemoteTerminal:
             is_behind=self._is_behind,
             browse=self._browse,
             interruptible=self._interruptible,
+            unseen=self._unseen,
         )
+
+    @contextmanager
+    def _unseen(self) -> Iterator[None]:
+        self._send(wire.UNSEEN, b"1")
+        try:
+            yield
+        finally:
+            self._send(wire.UNSEEN)
 
     async def listen(self, interrupted: Callable[[], object]) -> None:
         """Hear what the other end says; `interrupted` is called when it wants the command to stop, or is gone."""

@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from openclaw.config.dotted import parse_path
-from openclaw.config.edit import edit_file, remove, set_value
+from openclaw.config.edit import edit_file, remove, remove_whole, set_value
 from openclaw.config.json5 import Array, Node, Object, loads, parse
 from openclaw.config.load import load_config
 from openclaw.config.paths import Paths
@@ -281,3 +281,16 @@ def test_writers_at_the_same_time_lose_nothing(paths: Paths) -> None:
     for writer in writers:
         writer.join()
     assert set(load_config(paths, {}).root.env.vars) == {f"{name}{number}" for name in "ABCD" for number in range(5)}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("{models: {providers: {house: {apiKey: 'x'}}}}", "{}"),
+        ("{models: {mode: 'merge', providers: {house: {apiKey: 'x'}}}}", "{models: {mode: 'merge'}}"),
+        ("{models: {providers: {house: {apiKey: 'x', baseUrl: 'y'}}}}", "{models: {providers: {house: {baseUrl: 'y'}}}}"),
+        ("{models: {providers: {house: {apiKey: 'x'}, other: {}}}}", "{models: {providers: {other: {}}}}"),
+    ],
+)
+def test_what_held_nothing_else_goes_with_it(before: str, after: str) -> None:
+    assert loads(remove_whole(before, parse_path("models.providers.house.apiKey"))) == loads(after)

@@ -1,13 +1,13 @@
 """The last lines of a terminal, which are drawn again as things go on: the end of an answer that still comes, and what is waited for.
 
 Owns those lines: everything else that is printed goes above them. A wait is shown when nothing was printed for a moment, with its seconds
-and how to stop it. Draws nothing in a pipe, and behind half a line of others; a terminal that cannot draw a line again is told of a
-wait now and then. The words are the caller's, and clean.
+and how to stop it; what is typed meanwhile is not shown, for it would move what stands there, and is kept for who reads next. Draws nothing in
+a pipe, and behind half a line of others; a terminal that cannot draw a line again is told of a wait now and then. The words are the caller's, and clean.
 """
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from time import monotonic
 
 import msgspec
@@ -64,6 +64,10 @@ class LiveLines:
         self._last_printed = 0.0
         self._last_told = 0.0
         self._timer: asyncio.TimerHandle | None = None
+        self._keys = console.unseen
+        # Held while something is drawn that keys would move.
+        self._unseen = ExitStack()
+        self._is_unseen = False
         self.console = msgspec.structs.replace(
             console,
             out=self._printer(console.out, is_seen=console.screen),
@@ -91,6 +95,8 @@ class LiveLines:
                 self._timer.cancel()
                 self._timer = None
             self._draw()
+            if not self._waits:
+                self._show_keys()
 
     def tail(self, rows: Sequence[str]) -> None:
         """The end of an answer as it stands; it may be another one in a moment. Each row fits the screen."""
@@ -105,6 +111,7 @@ class LiveLines:
         if self._paused == 1:
             self._paused_since = monotonic()
         self._erase()
+        self._show_keys()
         try:
             yield
         finally:
@@ -175,10 +182,17 @@ class LiveLines:
             lines.append(self._dim(line))
         if lines == self._drawn and width == self._drawn_width:
             return
+        if lines and self._waits and not self._is_unseen:
+            self._unseen.enter_context(self._keys())
+            self._is_unseen = True
         text = self._erasing() + "\n".join(lines)
         self._drawn, self._drawn_width = lines, width
         if text:
             self._write(text if self._utf8 else in_ascii(text))
+
+    def _show_keys(self) -> None:
+        self._unseen.close()
+        self._is_unseen = False
 
     def _erase(self) -> None:
         text, self._drawn = self._erasing(), []
