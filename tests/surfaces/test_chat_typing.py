@@ -173,3 +173,19 @@ def test_a_choice_needs_a_terminal_and_one_way_to_name_a_conversation(tmp_path: 
     assert (piped.returncode, twice.returncode) == (2, 2)
     assert "A conversation can only be chosen at a terminal. Name it: --session-key KEY" in piped.stderr
     assert "--continue, --resume and --session-key each name the conversation." in twice.stderr
+
+
+@pytest.mark.parametrize("gateway", [True, False], ids=["gateway", "alone"])
+async def test_tab_counts_also_before_the_words_are_there_that_it_chooses_from(tmp_path: Path, gateway: bool) -> None:
+    async with talking() as model:
+
+        def act() -> None:
+            with at_home(tmp_path, model, gateway=gateway) as place, chat(place) as terminal:
+                terminal.shows(">")
+                # In one go, as quick fingers have it.
+                terminal.type(f"/comp{TAB}")
+                terminal.until(lambda lines: "> /compact" in lines)
+                terminal.type(f"{CONTROL_C}/mcp conn{TAB}")
+                terminal.until(lambda lines: "> /mcp connect" in lines)
+
+        await in_thread(act)

@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from prompt_toolkit import PromptSession
+from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 from prompt_toolkit.history import FileHistory
@@ -33,13 +34,15 @@ Complete = Callable[[str], Awaitable[Sequence[Word]]]
 
 async def typed_lines(history: Path, complete: Complete) -> AsyncIterator[str]:
     """Every line that a person types, until they leave."""
+    keys = _keys()
     session: PromptSession[str] = PromptSession(
         history=_history(history),
         completer=_Words(complete),
         complete_while_typing=True,
-        key_bindings=_keys(),
+        key_bindings=keys,
         tempfile_suffix=".md",
     )
+    _Tab(session.default_buffer, keys)
     while True:
         try:
             with patch_stdout(raw=True):
@@ -93,6 +96,33 @@ def _keys() -> KeyBindings:
         event.current_buffer.insert_text(text)
 
     return keys
+
+
+class _Tab:
+    """Tab takes the next word that fits, also when it is pressed before those words are there: they are asked for, and that takes a
+    moment in which people type on."""
+
+    def __init__(self, buffer: Buffer, keys: KeyBindings) -> None:
+        self._buffer = buffer
+        # What stood there when it was pressed too early.
+        self._pressed_at: Document | None = None
+        keys.add("tab")(self._press)
+        buffer.on_completions_changed += self._take
+
+    def _press(self, event: KeyPressEvent) -> None:
+        state = self._buffer.complete_state
+        if state is not None and state.completions:
+            self._buffer.complete_next()
+            return
+        self._pressed_at = self._buffer.document
+        if state is None:
+            self._buffer.start_completion()
+
+    def _take(self, buffer: Buffer) -> None:
+        state, pressed_at = buffer.complete_state, self._pressed_at
+        if state is not None and state.completions and state.original_document == pressed_at:
+            self._pressed_at = None
+            buffer.complete_next()
 
 
 def _history(file: Path) -> "_History":

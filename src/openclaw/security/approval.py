@@ -283,6 +283,9 @@ def _by_mode(case: Case) -> Verdict:
     if mode == "deny":
         return Verdict("refuse", 10, "no rule allows it", where)
     told = "it changes things and no rule allows it" if not case.risk.only_reads else "no rule allows it"
+    if not case.risk.only_reads and case.facts is not None and case.facts.read_only:
+        # Its server says otherwise, and the person reads both.
+        told = "it may change things and no rule allows it"
     if _is_skill(case):
         told = "a model acts by what a skill says, and nobody allowed this one as it is now"
     return Verdict("ask", 11, told, where)

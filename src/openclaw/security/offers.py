@@ -102,7 +102,8 @@ def _offered(case: Case, verdict: Verdict) -> list[tuple[Offer, Suggestion]]:
     if is_exec(case.tool):
         if pattern is not None:
             found.append((Offer("session", "s", f"{pattern.text} in this conversation", "session"), pattern))
-    else:
+    elif case.surface != "call":
+        # Who types one call has no conversation.
         found.append((Offer("session", "s", "in this conversation", "session"), nothing))
     if pattern is not None:
         found.append((Offer("always", "a", f"always {pattern.text}", "always"), pattern))

@@ -151,7 +151,7 @@ async def test_a_write_is_asked_about_with_all_there_is_to_know(desk: Desk) -> N
     assert question.options == tuple(offer.id for offer in asked.offers)
     assert (asked.tool, asked.title, asked.server, asked.arguments) == ("notes__add", "add", "notes", {"text": "milk"})
     assert (asked.classes, asked.claims) == (("write",), ("it only reads", "it may overwrite or delete"))
-    assert asked.reasons == ('Asked because it changes things and no rule allows it (tools.approval.mode "writes").',)
+    assert asked.reasons == ('Asked because it may change things and no rule allows it (tools.approval.mode "writes").',)
     assert (asked.sources, asked.origins) == ((), {})
 
 
@@ -166,7 +166,7 @@ async def test_a_write_is_asked_about_with_all_there_is_to_know(desk: Desk) -> N
         (
             Answer("cancel", why="nobody"),
             "nobody could be asked. It can be allowed with: openclaw agent --allow notes__add (it is asked about because "
-            'it changes things and no rule allows it (tools.approval.mode "writes"))',
+            'it may change things and no rule allows it (tools.approval.mode "writes"))',
         ),
         (Answer("accept"), "the answer was none of those that were offered."),
         (Answer("accept", {"option": "for ever"}), "the answer was none of those that were offered."),
@@ -472,7 +472,7 @@ async def test_the_audit_trail_tells_of_every_question_without_a_value(desk: Des
         "origin": "notes",
         "tool": "notes__add",
     }
-    mode = {"rule": "it changes things and no rule allows it", "where": 'tools.approval.mode "writes"'}
+    mode = {"rule": "it may change things and no rule allows it", "where": 'tools.approval.mode "writes"'}
     assert desk.records[0] == (
         "approval",
         {

@@ -46,6 +46,7 @@ def offered(asked: Case) -> list[str]:
             ["y once", "s in this conversation", "a always below /home/me/notes", "t always, any arguments"],
         ),
         (case(SAVE, {"title": "x"}), ["y once", "s in this conversation", "t always, any arguments"]),
+        (case(SAVE, {"title": "x"}, surface="call"), ["y once", "t always, any arguments"]),
         (case(SAVE, {"path": "/etc"}), ["y once", "s in this conversation", "t always, any arguments"]),
         (case(SAVE, {"path": "/home/me/../x/y"}), ["y once", "s in this conversation", "t always, any arguments"]),
         (case(SAVE, {"path": "/home/me/a*/y"}), ["y once", "s in this conversation", "t always, any arguments"]),
