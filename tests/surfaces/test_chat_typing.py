@@ -136,6 +136,7 @@ async def test_a_window_that_waits_for_another_says_so(tmp_path: Path) -> None:
                 second.shows(">")
                 second.type(f"me too{ENTER}")
                 second.shows("Another window is in the middle of a turn of this conversation")
+                second.until(lambda lines: "Waiting for the other window · " in lines[-1])
                 first.type(CONTROL_C)
                 second.shows("You said: me too")
 
@@ -187,5 +188,19 @@ async def test_tab_counts_also_before_the_words_are_there_that_it_chooses_from(t
                 terminal.until(lambda lines: "> /compact" in lines)
                 terminal.type(f"{CONTROL_C}/mcp conn{TAB}")
                 terminal.until(lambda lines: "> /mcp connect" in lines)
+
+        await in_thread(act)
+
+
+async def test_a_chat_may_begin_with_what_is_said_first(tmp_path: Path) -> None:
+    async with talking() as model:
+
+        def act() -> None:
+            with at_home(tmp_path, model, gateway=False) as place, chat(place, "hello", "there") as terminal:
+                terminal.shows("> hello there")
+                terminal.shows("You said: hello there")
+                terminal.shows(">")
+                terminal.type(f"/copy{ENTER}")
+                terminal.shows(f"Copied: {len('You said: hello there')} characters")
 
         await in_thread(act)

@@ -396,6 +396,24 @@ def test_slash_mcp_in_chat_runs_the_same_commands(person: Program) -> None:
     assert "can only be added from a terminal" in ran.err
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("mcp status", "mcp servers"),
+        ("config show", "config get"),
+        ("config show models", "config get models"),
+        ("history", "sessions"),
+        ("tool list", "tools"),
+        ("resume", "chat --resume"),
+        ("continue --session-key x", "chat --continue --session-key x"),
+        ("run ls", "agent ls"),
+    ],
+)
+def test_words_that_people_try_do_what_they_mean(person: Program, typed: str, meant: str) -> None:
+    person.configure(f"{{models: {{mode: 'replace'}}, mcp: {{servers: {{parts: {server_entry()}}}}}}}")
+    assert person.run(*typed.split()) == person.run(*meant.split())
+
+
 # The program itself
 
 
@@ -852,7 +870,8 @@ def test_the_doctor_warns_of_a_launcher_without_a_version(person: Program) -> No
     ("words", "code", "kind"),
     [
         (("mcp", "status", "nope", "--json"), 2, "usage"),
-        (("mcp", "status", "--json"), 2, "usage"),
+        (("mcp", "restart", "--json"), 2, "usage"),
+        (("mcp", "add", "--json"), 2, "usage"),
         (("sessions", "show", "nope", "--json"), 1, "unknown-session"),
     ],
 )

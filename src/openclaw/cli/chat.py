@@ -46,6 +46,11 @@ async def run(context: Context, parsed: Parsed) -> int:
         stack.enter_context(typing_kept())
         if code := await conversation.greet():
             return code
+        if first := " ".join(parsed.many("text")).strip():
+            # As if it had been typed.
+            context.console.line(f"> {first}")
+            if await conversation.say(first):
+                return 0
         async for line in _lines(context, conversation.completions):
             if line.strip() and await conversation.say(line):
                 break

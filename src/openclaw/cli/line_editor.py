@@ -107,7 +107,7 @@ class _Tab:
         # What stood there when it was pressed too early.
         self._pressed_at: Document | None = None
         keys.add("tab")(self._press)
-        buffer.on_completions_changed += self._take
+        buffer.on_completions_changed.add_handler(self._take)
 
     def _press(self, event: KeyPressEvent) -> None:
         state = self._buffer.complete_state

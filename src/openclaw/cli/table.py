@@ -13,6 +13,7 @@ _CHAT = Command(
 Without an option it goes on with the conversation `main`. Type /help for commands. Alt-Enter, or a backslash before Enter, begins a new
 line; Ctrl-X Ctrl-E opens your editor; @FILE sends a file along. Ctrl-C stops the answer, Ctrl-D leaves.\
 """,
+    arguments=(Argument("text", "What to say first.", required=False, rest=True),),
     options=(
         AGENT,
         _SESSION,

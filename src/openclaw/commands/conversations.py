@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from openclaw.commands.attaching import path_of, read_file
 from openclaw.commands.chat_state import Chat, ChatState, Outcome
 from openclaw.commands.plugin_mcp import words_of
-from openclaw.commands.screen.spent import cost, money
+from openclaw.commands.screen.spent import cost, money, percent
 from openclaw.commands.sessions import title_typed, when
 from openclaw.config.agents import default_agent
 from openclaw.content import AssistantMessage, Message, Text, Usage, UserMessage
@@ -171,7 +171,7 @@ async def usage(chat: Chat, words: str) -> Outcome:
     last = answers[-1].usage.input_tokens + answers[-1].usage.output_tokens
     if last:
         chat.console.line(
-            f"The last answer took {last:,} of the {window:,} tokens of the context: {last / window:.0%}."
+            f"The last answer took {last:,} of the {window:,} tokens of the context: {percent(last / window)}."
         )
     return Outcome()
 
@@ -190,7 +190,8 @@ def _counts(used: Usage) -> tuple[str, str, str]:
 
 
 async def compact(chat: Chat, words: str) -> Outcome:
-    done = await chat.app.compact(chat.conversation())
+    with chat.console.live.waiting("Summing up the conversation"):
+        done = await chat.app.compact(chat.conversation())
     if done is None:
         chat.console.line("There is nothing to shorten.")
     else:

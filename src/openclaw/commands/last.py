@@ -4,12 +4,11 @@ What a tool gave is shown as it is, whatever it looks like: cleaned, without fra
 named.
 """
 
-import asyncio
-
 from openclaw.app import App
 from openclaw.commands.console import Console
 from openclaw.commands.conversations import messages_of
-from openclaw.content import AssistantMessage, File, Message, Text, Thinking, ToolCall, ToolMessage
+from openclaw.commands.screen.turn import show_media
+from openclaw.content import AssistantMessage, Audio, File, Image, Message, Text, Thinking, ToolCall, ToolMessage
 from openclaw.errors import UsageError
 from openclaw.media import shown_size
 from openclaw.security.external import clean_terminal
@@ -53,8 +52,8 @@ async def _show_result(app: App, console: Console, result: ToolMessage, call: To
         if isinstance(block, Text):
             console.verbatim(without_frames(block.text))
             continue
-        file = block
-        if not isinstance(block, File):
-            file = await asyncio.to_thread(app.engine.media.save, block.data, block.mime_type, "picture")
-        assert isinstance(file, File)
-        console.line(f"[saved: {file.path} ({file.mime_type}, {shown_size(file.size)})]")
+        if isinstance(block, File):
+            console.line(f"[saved: {block.path} ({block.mime_type}, {shown_size(block.size)})]")
+        else:
+            assert isinstance(block, Image | Audio)
+            await show_media(console, app.engine.media, block)

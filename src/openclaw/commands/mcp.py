@@ -200,6 +200,8 @@ def _unlisted(status: ServerStatus, prefix: CommandPrefix = SHELL) -> str:
 
 async def status(context: Context, parsed: Parsed) -> int:
     name = parsed.text("name")
+    if not name:
+        return await servers(context, parsed)
     async with opened(context, parsed) as (engine, manager, agent):
         await _reached(manager, name, agent)
         asked = [one for one in manager.status(agent) if one.name == name]

@@ -12,6 +12,9 @@ from openclaw.errors import UsageError
 async def add(context: Context, parsed: Parsed) -> int:
     """`mcp add NAME …` as other programs have it: `mcp connect --name NAME …`."""
     called, words = parsed.text("called"), parsed.many("words")
+    if not called:
+        hint = "Write: openclaw mcp add NAME URL, or NAME and the program with its arguments."
+        raise UsageError("What is to be added? Its name is missing, and where it is.", hint=hint)
     given = {name: value for name, value in parsed.values.items() if name not in ("called", "words")}
     if called.startswith(("http://", "https://")):
         # An address names itself.

@@ -41,7 +41,12 @@ Examples:
             ),
             options=(STDIO, HEADER, ENV, Option("yes", "Agree to running the program of --stdio."), AGENT, JSON),
         ),
-        _about_servers("status", "Show everything about one server.", "openclaw.commands.mcp:status"),
+        _about_servers(
+            "status",
+            "Show everything about one server.",
+            "openclaw.commands.mcp:status",
+            which=Argument("name", "The server; all of them, shortly, when left out.", required=False, names="server"),
+        ),
         Command(
             "refresh",
             "List a server's tools anew.",

@@ -33,7 +33,7 @@ _ADD = Command(
     means=("connect", "--name"),
     # What is called NAME elsewhere stands first; `name` is the option of `connect`.
     arguments=(
-        Argument("called", "What to call it."),
+        Argument("called", "What to call it.", required=False),
         Argument("words", "Its address, or the program and its arguments.", required=False, rest=True, verbatim=True),
     ),
     options=_lettered(_CONNECT.options),
@@ -65,13 +65,17 @@ FIRST_WORDS: tuple[Command, ...] = (
     *_meaning("gateway start", "start"),
     *_meaning("gateway stop", "stop"),
     *_meaning("gateway restart", "restart"),
-    *_meaning("agent", "ask"),
+    *_meaning("agent", "ask", "run"),
     *_meaning("chat", "tui"),
     *_meaning("models", "model"),
-    *_meaning("sessions", "session"),
+    *_meaning("sessions", "session", "history", "conversations"),
+    *_meaning("chat --resume", "resume"),
+    *_meaning("chat --continue", "continue"),
     *_meaning("mcp servers", "servers"),
     *_meaning("mcp connect", "connect"),
     *_meaning("mcp call", "call"),
     *_meaning("--version", "version"),
+    *_meaning("tools", "tool"),
 )
 GATEWAY_WORDS: tuple[Command, ...] = (*_meaning("logs", "log"), *_meaning("run", "serve"))
+CONFIG_WORDS: tuple[Command, ...] = (*_meaning("get", "show", "list"), *_meaning("validate", "check"))

@@ -5,7 +5,7 @@ has that part alone.
 """
 
 from openclaw.commands.options import AGENT, ALLOW, JSON, YES
-from openclaw.commands.other_words import FIRST_WORDS, MCP
+from openclaw.commands.other_words import CONFIG_WORDS, FIRST_WORDS, MCP
 from openclaw.commands.parse import Argument, Command, Option
 
 _AGENT = Command(
@@ -164,6 +164,7 @@ _FLEET = Command(
 )
 
 _PATH = Argument("path", 'Where in the file: agents.defaults.model.primary, or a["key.with.dots"].b.', names="setting")
+_ANY_PATH = Argument("path", "The same; the whole file when left out.", required=False, names="setting")
 _CONFIG = Command(
     "config",
     "Check, read and change openclaw.json.",
@@ -176,9 +177,9 @@ _CONFIG = Command(
         ),
         Command(
             "get",
-            "Print one value (secrets are not shown).",
+            "Print one value, or the whole file (secrets are not shown).",
             handler="openclaw.commands.config:get",
-            arguments=(_PATH,),
+            arguments=(_ANY_PATH,),
             options=(JSON,),
         ),
         Command(
@@ -198,6 +199,7 @@ _CONFIG = Command(
         ),
         Command("schema", "Print the JSON Schema of the file.", handler="openclaw.commands.config:schema"),
         Command("path", "Print where the file is.", handler="openclaw.commands.config:path"),
+        *CONFIG_WORDS,
     ),
 )
 

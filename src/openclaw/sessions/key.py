@@ -8,17 +8,19 @@ Logs show `openclaw.log.short_hash(key)` instead of the key.
 import re
 import secrets
 import time
+from base64 import b32encode
 
 from openclaw.errors import UsageError
 
-# Bytes of randomness in the key of a conversation nobody named: keys never meet and cannot be guessed.
-_KEY_BYTES = 16
-_UNNAMED = re.compile(rf"agent:(?:[^:]*:){{1,2}}[0-9]+-[0-9a-f]{{{2 * _KEY_BYTES}}}")
+# Bytes of randomness in the key of a conversation nobody named: keys never meet and cannot be guessed. In letters of five bits they are
+# half as long as in hexadecimal digits, and fit a line beside what else a list tells; older ones have the latter.
+_KEY_BYTES = 10
+_UNNAMED = re.compile(r"agent:(?:[^:]*:){1,2}(?:[0-9]+-[0-9a-f]{32}|[0-9]{10}-[a-z2-7]{16})")
 
 
 def new_key() -> str:
     """For a conversation nobody named."""
-    return f"{int(time.time())}-{secrets.token_hex(_KEY_BYTES)}"
+    return f"{int(time.time()):010}-{b32encode(secrets.token_bytes(_KEY_BYTES)).decode().lower()}"
 
 
 def is_unnamed(key: str) -> bool:

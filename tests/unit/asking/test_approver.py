@@ -151,7 +151,9 @@ async def test_a_write_is_asked_about_with_all_there_is_to_know(desk: Desk) -> N
     assert question.options == tuple(offer.id for offer in asked.offers)
     assert (asked.tool, asked.title, asked.server, asked.arguments) == ("notes__add", "add", "notes", {"text": "milk"})
     assert (asked.classes, asked.claims) == (("write",), ("it only reads", "it may overwrite or delete"))
-    assert asked.reasons == ('Asked because it may change things and no rule allows it (tools.approval.mode "writes").',)
+    assert asked.reasons == (
+        'Asked because it may change things and no rule allows it (tools.approval.mode "writes").',
+    )
     assert (asked.sources, asked.origins) == ((), {})
 
 

@@ -288,7 +288,10 @@ def test_writers_at_the_same_time_lose_nothing(paths: Paths) -> None:
     [
         ("{models: {providers: {house: {apiKey: 'x'}}}}", "{}"),
         ("{models: {mode: 'merge', providers: {house: {apiKey: 'x'}}}}", "{models: {mode: 'merge'}}"),
-        ("{models: {providers: {house: {apiKey: 'x', baseUrl: 'y'}}}}", "{models: {providers: {house: {baseUrl: 'y'}}}}"),
+        (
+            "{models: {providers: {house: {apiKey: 'x', baseUrl: 'y'}}}}",
+            "{models: {providers: {house: {baseUrl: 'y'}}}}",
+        ),
         ("{models: {providers: {house: {apiKey: 'x'}, other: {}}}}", "{models: {providers: {other: {}}}}"),
     ],
 )

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openclaw.errors import UsageError
-from openclaw.sessions.key import session_key
+from openclaw.sessions.key import is_unnamed, new_key, session_key
 
 ids = st.from_regex(r"[a-z0-9][a-z0-9_-]{0,20}", fullmatch=True)
 texts = st.text(st.characters(exclude_categories=["Cs"]))
@@ -51,3 +51,24 @@ def test_half_a_character_is_refused_with_its_place() -> None:
 def test_a_colon_in_an_agent_id_or_namespace_is_refused(agent: str, namespace: str) -> None:
     with pytest.raises(UsageError, match="holds a colon"):
         session_key(agent, "k", namespace)
+
+
+@pytest.mark.parametrize(
+    ("key", "nobody_chose_it"),
+    [
+        (f"agent:main:{new_key()}", True),
+        (f"agent:main:http:{new_key()}", True),
+        ("agent:main:1795036481-f63b200ae702c1c8c0be53cdc8995a88", True),
+        ("agent:main:chat-2026-11-18-211412", False),
+        ("agent:main:2026-conversationtrip", False),
+        ("agent:main:1795036481", False),
+    ],
+)
+def test_a_key_that_nobody_chose_is_known_by_its_form(key: str, nobody_chose_it: bool) -> None:
+    assert is_unnamed(key) == nobody_chose_it
+
+
+def test_keys_that_nobody_chose_never_meet_and_fit_a_line() -> None:
+    keys = {new_key() for _ in range(1_000)}
+    assert len(keys) == 1_000
+    assert {len(key) for key in keys} == {27}

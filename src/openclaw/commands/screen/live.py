@@ -1,8 +1,9 @@
 """The last lines of a terminal, which are drawn again as things go on: the end of an answer that still comes, and what is waited for.
 
 Owns those lines: everything else that is printed goes above them. A wait is shown when nothing was printed for a moment, with its seconds
-and how to stop it; what is typed meanwhile is not shown, for it would move what stands there, and is kept for who reads next. Draws nothing in
-a pipe, and behind half a line of others; a terminal that cannot draw a line again is told of a wait now and then. The words are the caller's, and clean.
+and how to stop it; what is typed meanwhile is not shown, for it would move what stands there, and is kept for who reads next. Draws
+nothing in a pipe, and behind half a line of others; a terminal that cannot draw a line again is told of a wait now and then. The words are
+the caller's, and clean.
 """
 
 import asyncio

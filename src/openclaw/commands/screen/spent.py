@@ -27,7 +27,7 @@ def spent_line(
         parts[0] += f" ({used.cached_tokens:,} cached)"
     _, last = messages[-1]
     if window:
-        parts.append(f"{_percent((last.input_tokens + last.output_tokens) / window)} of {window:,}")
+        parts.append(f"{percent((last.input_tokens + last.output_tokens) / window)} of {window:,}")
     known = [(usage, found) for model, usage in messages if (found := prices(model)) is not None]
     if known and len(known) == len(messages):
         total = sum(cost(usage, found) for usage, found in known)
@@ -36,7 +36,8 @@ def spent_line(
     return " · ".join(parts)
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
+    """Of what is used at all it is never said that it is nothing."""
     return f"{share:.0%}" if share >= 0.01 or share == 0 else "under 1%"
 
 

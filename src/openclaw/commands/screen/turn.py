@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from openclaw.agent.agent import BUSY
 from openclaw.agent.events import (
     Compacted,
     Event,
@@ -70,6 +71,8 @@ class TurnPrinter:
         self._hidden_before = console.live.hidden_for
         self._model = ""
         self._window = 0
+        # Another window is in the middle of a turn.
+        self._is_held = False
         self._running: dict[int, _Running] = {}
         self._thoughts = 0
         self._thinking_since: float | None = None
@@ -78,13 +81,14 @@ class TurnPrinter:
     def doing(self) -> Doing:
         """What the person waits for now."""
         if self._running:
-            running = list(self._running.values())
+            running, hidden = list(self._running.values()), self._console.live.hidden_for
             names = ", ".join(clean_label(one.call.name, 60) for one in running)
             told = next((one.told for one in reversed(running) if one.told), "")
-            return Doing(f"{names}: {told}" if told else f"Running {names}", running[0].since)
+            return Doing(f"{names}: {told}" if told else f"Running {names}", running[0].since(hidden))
         if self._thinking_since is not None:
             return Doing("Thinking", self._thinking_since)
-        return Doing(f"Waiting for {self._model or 'the model'}", self._since)
+        whom = self._model or ("the other window" if self._is_held else "the model")
+        return Doing(f"Waiting for {whom}", self._since)
 
     def __call__(self, event: Event) -> None:
         match event:
@@ -109,6 +113,7 @@ class TurnPrinter:
                 what = "1 message was" if dropped == 1 else f"{dropped} messages were"
                 self._note(f"The conversation is long: {what} summed up to make room.")
             case Notice(text=text):
+                self._is_held = text == BUSY
                 self._answer.pause()
                 self._note(text)
             case _:
@@ -118,7 +123,7 @@ class TurnPrinter:
         match event:
             case ToolStart(call=call):
                 # By the object: some models give every call the same id.
-                self._running[id(call)] = _Running(call)
+                self._running[id(call)] = _Running(call, self._console.live.hidden_for)
                 arguments = ", ".join(f"{k}={v!r}" for k, v in call.arguments.items())
                 if len(arguments) > _SHOWN_ARGUMENTS:
                     arguments = arguments[:_SHOWN_ARGUMENTS] + "…"
@@ -153,7 +158,10 @@ class TurnPrinter:
         self._fold_thoughts()
         self._answer.end()
         for item in reply.media:
-            await self._show_media(item)
+            if isinstance(item, File):
+                self._console.note(f"saved: {item.path} ({item.mime_type}, {item.size} bytes)")
+            elif self._media is not None and self._console.interactive:
+                await show_media(self._console, self._media, item)
         if reply.reason != "done":
             why = f"stopped ({reply.reason}): {reply.error}".removesuffix(": ")
             self._console.note(self._console.bad(clean_terminal(why)))
@@ -162,27 +170,6 @@ class TurnPrinter:
             line = spent_line(self._messages, self._window, monotonic() - self._began - hidden, self._prices)
             if line:
                 self._note(line)
-
-    async def _show_media(self, item: Image | Audio | File) -> None:
-        """Name what tools gave besides text, saved where it was not; and show a picture where that can be done."""
-        console = self._console
-        if isinstance(item, File):
-            console.note(f"saved: {item.path} ({item.mime_type}, {item.size} bytes)")
-        elif self._media is not None and console.interactive:
-            what = "image" if isinstance(item, Image) else "audio"
-            try:
-                file = await asyncio.to_thread(self._media.save, item.data, item.mime_type, what)
-            except OpenClawError as error:
-                console.note(f"[{what} that cannot be saved: {clean_label(str(error), _SHOWN_REASON)}]")
-                return
-            if isinstance(item, Image) and console.screen and console.pictures:
-                # Some are computed, point by point.
-                shown = await asyncio.to_thread(
-                    sequence, console.pictures, item.data, item.mime_type, console.columns()
-                )
-                if shown:
-                    console.out(shown)
-            console.note(console.dim(f"[{what} saved: {file.path} ({file.mime_type}, {shown_size(file.size)})]"))
 
     @contextmanager
     def shown(self) -> Iterator[None]:
@@ -194,13 +181,34 @@ class TurnPrinter:
             self._answer.end()
 
 
+async def show_media(console: Console, media: MediaStore, item: Image | Audio) -> None:
+    """Save and name what a tool gave besides text, and show a picture where that can be done."""
+    what = "image" if isinstance(item, Image) else "audio"
+    try:
+        file = await asyncio.to_thread(media.save, item.data, item.mime_type, what)
+    except OpenClawError as error:
+        console.note(f"[{what} that cannot be saved: {clean_label(str(error), _SHOWN_REASON)}]")
+        return
+    if isinstance(item, Image) and console.screen and console.pictures:
+        # Some are computed, point by point.
+        shown = await asyncio.to_thread(sequence, console.pictures, item.data, item.mime_type, console.columns())
+        if shown:
+            console.out(shown)
+    console.note(console.dim(f"[{what} saved: {file.path} ({file.mime_type}, {shown_size(file.size)})]"))
+
+
 class _Running:
     """A call under way, and what it last told of its progress."""
 
-    def __init__(self, call: ToolCall) -> None:
+    def __init__(self, call: ToolCall, hidden: float) -> None:
         self.call = call
-        self.since = monotonic()
         self.told = ""
+        self._began = monotonic()
+        self._hidden_before = hidden
+
+    def since(self, hidden: float) -> float:
+        """When it began, had the person not been asked first. `hidden` is how long all questions took until now."""
+        return self._began + hidden - self._hidden_before
 
     def tell(self, text: str) -> None:
         self.told = text
