@@ -6,7 +6,7 @@ with a bound where they cannot. Says what is wrong in one sentence, without repe
 takes a while to load: values that plain_schema.py vouches for do without it the first time.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -153,6 +153,13 @@ def problems_of_schema(raw: bytes | msgspec.Raw) -> str | None:
     except _UnusableError as error:
         return f"The schema cannot be used: {error}."
     return None
+
+
+def finder(pattern: str) -> Callable[[str], bool]:
+    """Whether a text has something in it that fits `pattern`, which is ours: found in one pass, with the library's own expressions. Raises
+    ValueError for what is no text."""
+    find: Callable[[str], bool] = _build(to_json({"pattern": pattern}).decode(), _library().RegexOptions()).is_valid
+    return find
 
 
 class _UnusableError(Exception):

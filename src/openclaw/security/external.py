@@ -20,6 +20,7 @@ from openclaw.content import Block, Framed, Text, to_json
 from openclaw.late_pattern import late_pattern
 from openclaw.log import ESCAPE_SEQUENCE
 from openclaw.redact import knows_secrets, mask
+from openclaw.security.first_look import FirstLook
 from openclaw.security.fold import OTHER, fold_with_places, letters
 
 _log = logging.getLogger(__name__)
@@ -147,6 +148,13 @@ def frame(
     """
     if isinstance(text, Framed):
         return text
+    if not FIRST_LOOK.is_harmless(text):
+        text = _closely(text, sender, suspect)
+    return _wrap(text, source, sender, subject, warning)
+
+
+def _closely(text: str, sender: str, suspect: Suspect | None) -> str:
+    """A text, sanitised; what is suspicious in it is told."""
     if not _is_plain(text):
         text = _remove_tokens_and_markers(_remove_controls(text))
     if (suspect is not None or _log.isEnabledFor(logging.INFO)) and (found := suspicious(text)):
@@ -154,7 +162,7 @@ def frame(
             suspect(found)
         else:
             _log.info("Suspicious wording in external content: %s", ", ".join(found), extra={"sender": sender})
-    return _wrap(text, source, sender, subject, warning)
+    return text
 
 
 def suspicious(text: str) -> tuple[str, ...]:
@@ -474,3 +482,10 @@ _SUSPICIOUS = (
 )
 _LABEL_HINTS = tuple(hint for _, hint, _ in _SUSPICIOUS if hint[0] in "[]")
 _HINTS = tuple(dict.fromkeys(hint for _, hint, _ in _SUSPICIOUS if hint not in _LABEL_HINTS))
+# What none of that is without, nor anything that is cleaned away: of markers the middle of their words.
+FIRST_LOOK = FirstLook(
+    unseen=f"\x00-\x08\x0b-\x1f\x7f-\x9f{_UNSEEN}{_SMUGGLING}\uff01-\uff5e",
+    parts=_TOKEN_PARTS,
+    markers=("xternalun", "clawlnter"),
+    hints=(*_HINTS, "[system", "[assistant]", "[user]", "[internal]"),
+)

@@ -8,6 +8,7 @@ one stands. Pure, and linear in time.
 
 import re
 import unicodedata
+from itertools import chain
 
 from openclaw.late_pattern import late_pattern
 from openclaw.security.confusables import CONFUSABLES
@@ -102,6 +103,12 @@ _LATIN = [[letter for letter in _fold[code] if _fold[ord(letter)].islower()] for
 _LATIN_LETTERS = bytes(ord(_fold[ord(looks[0])]) if len(looks) == 1 else 0 for looks in _LATIN)
 _NO_LATIN_LETTERS = bytes(code for code in range(256) if not _LATIN[code])
 _SEVERAL = bytes(code for code in range(256) if len(_LATIN[code]) > 1)
+
+
+def tabled(codes: range) -> list[int]:
+    """Code points among these that a table says something of. Of others only their decomposition or their name could."""
+    alike = (like for table in (_LOOKS_LIKE, CONFUSABLES) for like in table.values())
+    return [code for code in map(ord, chain.from_iterable(alike)) if code in codes]
 
 
 def fold(text: str) -> str:

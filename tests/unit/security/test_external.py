@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from openclaw.content import Framed
 from openclaw.security.external import (
+    FIRST_LOOK,
     Source,
     clean_label,
     clean_schema_strings,
@@ -19,6 +20,9 @@ from openclaw.security.external import (
     suspicious,
 )
 from openclaw.security.fold import fold
+
+# As from the second dozen of texts on. What it passes is looked at closely in test_first_look.py.
+FIRST_LOOK.make()
 
 SHAPE = re.compile(
     r'(?P<notice>.*)\n<<<EXTERNAL_UNTRUSTED_CONTENT id="(?P<id>[0-9a-f]{16})">>>\n(?P<head>.*?)\n---\n(?P<content>.*)\n'
