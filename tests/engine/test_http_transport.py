@@ -81,9 +81,10 @@ async def streaming() -> AsyncIterator[HttpServer]:
         yield server
 
 
-@pytest.fixture
-def receiver() -> Recorder:
-    return Recorder()
+@pytest.fixture(params=["posted", "sent"])
+def receiver(request: pytest.FixtureRequest) -> Recorder:
+    """Hands requests over in both ways: what becomes of one is the same."""
+    return Recorder(posts=request.param == "posted")
 
 
 @pytest.mark.requirement("000-4.3-json")
@@ -97,7 +98,7 @@ async def test_a_call_is_answered_in_every_revision(server: HttpServer, receiver
             if version == MODERN
             else receiver.call("echo", text="hi")
         )
-        await link.send(message)
+        await receiver.hand(link, message)
     assert {id: text_of(answer) for id, answer in receiver.answers.items()} == {message.id: "hi"}
 
 
@@ -108,7 +109,7 @@ async def test_a_call_is_answered_in_every_revision(server: HttpServer, receiver
 @pytest.mark.requirement("000-4.4-session-sent")
 async def test_the_session_id_and_version_go_with_every_later_request(server: HttpServer, receiver: Recorder) -> None:
     async with opened(server.url, receiver, version="2025-06-18") as link:
-        await link.send(receiver.call("echo"))
+        await receiver.hand(link, receiver.call("echo"))
         await server.until(lambda: "GET" in server.methods())
         session = link.mcp_session_id
     sent = [
@@ -127,8 +128,8 @@ async def test_the_modern_revision_has_no_session_and_names_what_it_asks_for(
 ) -> None:
     async with opened(server.url, receiver, version=MODERN) as link:
         message = receiver.modern("tools/call", {"name": "écho", "arguments": {}}, name="écho")
-        await link.send(
-            type(message)(message.data, message.method, message.id, message.name, {"Mcp-Param-Region": "eu"})
+        await receiver.hand(
+            link, type(message)(message.data, message.method, message.id, message.name, {"Mcp-Param-Region": "eu"})
         )
         assert link.mcp_session_id is None
     [seen] = server.seen
@@ -144,7 +145,7 @@ async def test_the_modern_revision_has_no_session_and_names_what_it_asks_for(
 async def test_a_probe_carries_the_headers_of_its_own_revision(server: HttpServer, receiver: Recorder) -> None:
     async with opened(server.url, receiver) as link:
         probe = receiver.modern("server/discover")
-        await link.send(type(probe)(probe.data, probe.method, probe.id, "", {"MCP-Protocol-Version": MODERN}))
+        await receiver.hand(link, type(probe)(probe.data, probe.method, probe.id, "", {"MCP-Protocol-Version": MODERN}))
     assert MODERN in receiver.answers[1]["result"]["supportedVersions"]
 
 
@@ -152,7 +153,7 @@ async def test_a_probe_carries_the_headers_of_its_own_revision(server: HttpServe
 async def test_several_messages_come_on_one_stream_with_its_origin(streaming: HttpServer, receiver: Recorder) -> None:
     async with opened(streaming.url, receiver, version="2025-11-25") as link:
         message = receiver.call("count", n=3)
-        await link.send(message)
+        await receiver.hand(link, message)
     assert [(other["params"]["progress"], origin) for other, origin in receiver.others] == [
         (1, message.id),
         (2, message.id),
@@ -166,10 +167,10 @@ async def test_a_request_of_the_server_is_answered_while_its_stream_is_open(
     streaming: HttpServer, receiver: Recorder
 ) -> None:
     async with opened(streaming.url, receiver, version="2025-11-25") as link:
-        await link.send(receiver.call("ask"))
+        await receiver.hand(link, receiver.call("ask"))
         assert receiver.others == [({"jsonrpc": "2.0", "id": "from-server", "method": "ping"}, 2)]
         answer = json.dumps({"jsonrpc": "2.0", "id": "from-server", "result": {}}).encode()
-        await link.send(type(notification("x"))(answer))
+        await receiver.hand(link, type(notification("x"))(answer))
     assert streaming.answers == [{"jsonrpc": "2.0", "id": "from-server", "result": {}}]
 
 
@@ -179,7 +180,7 @@ async def test_a_batch_is_handed_over_whole(server: HttpServer, receiver: Record
         message = receiver.call("echo")
         log = {"jsonrpc": "2.0", "method": "notifications/message"}
         server.fault("tools/call", json_body([log, {"jsonrpc": "2.0", "id": message.id, "result": {}}]))
-        await link.send(message)
+        await receiver.hand(link, message)
     assert (receiver.others, list(receiver.answers)) == ([(log, message.id)], [message.id])
 
 
@@ -189,7 +190,7 @@ async def test_an_answer_is_given_at_once_though_its_stream_stays_open(
     streaming.plan.end_streams = False
     async with opened(streaming.url, receiver) as link:
         for _ in range(3):
-            await link.send(receiver.request("initialize"))
+            await receiver.hand(link, receiver.request("initialize"))
         assert sorted(receiver.answers) == [1, 2, 3]
     await streaming.until(lambda: sorted(streaming.abandoned) == [1, 2, 3])
 
@@ -199,7 +200,7 @@ async def test_connections_of_event_streams_are_used_again(streaming: HttpServer
     async with ChaosProxy(streaming.port) as proxy:
         async with opened(f"http://127.0.0.1:{proxy.port}/mcp", receiver) as link:
             for _ in range(10):
-                await link.send(receiver.call("echo"))
+                await receiver.hand(link, receiver.call("echo"))
                 # The end of a stream comes a moment after its answer.
                 for _ in range(50):
                     await asyncio.sleep(0)
@@ -220,13 +221,13 @@ async def test_a_forgotten_session_is_told_apart_and_can_begin_again(
         await server.stop()
         await server.start()
         lost = receiver.call("echo", text="lost")
-        await link.send(lost)
+        await receiver.hand(link, lost)
         assert isinstance(receiver.failures[lost.id or 0], SessionExpiredError)
         link.reset()
-        await link.send(receiver.initialize())
+        await receiver.hand(link, receiver.initialize())
         link.established("2025-11-25")
         again = receiver.call("echo", text="again")
-        await link.send(again)
+        await receiver.hand(link, again)
         assert text_of(receiver.answers[again.id or 0]) == "again"
     assert server.called == [("echo", {"text": "again"})]
 
@@ -235,7 +236,7 @@ async def test_a_refusal_about_something_else_does_not_end_the_session(server: H
     async with opened(server.url, receiver, version="2025-11-25") as link:
         body = {"jsonrpc": "2.0", "id": 2, "error": {"code": -32602, "message": "The study session is full"}}
         server.fault("tools/call", json_body(body, 400))
-        await link.send(receiver.call("echo"))
+        await receiver.hand(link, receiver.call("echo"))
     assert (receiver.answers, receiver.failures) == ({2: body}, {})
 
 
@@ -243,7 +244,7 @@ async def test_a_404_without_a_session_is_a_plain_status(server: HttpServer, rec
     server.plan.sessions = False
     async with opened(server.url, receiver, version="2025-11-25") as link:
         server.fault("tools/call", status(404, body=b"no"))
-        await link.send(receiver.call("echo"))
+        await receiver.hand(link, receiver.call("echo"))
     [error] = receiver.failures.values()
     assert isinstance(error, HttpStatusError)
     assert (error.status, error.body) == (404, b"no")
@@ -253,7 +254,7 @@ async def test_a_notification_on_a_forgotten_session_raises(server: HttpServer, 
     async with opened(server.url, receiver, version="2025-11-25") as link:
         server.sessions.clear()
         with pytest.raises(SessionExpiredError):
-            await link.send(notification("notifications/roots/list_changed"))
+            await receiver.hand(link, notification("notifications/roots/list_changed"))
 
 
 async def test_the_session_id_is_in_no_error(server: HttpServer, receiver: Recorder) -> None:
@@ -261,7 +262,7 @@ async def test_the_session_id_is_in_no_error(server: HttpServer, receiver: Recor
         session = link.mcp_session_id
         server.fault("tools/call", status(404), status(500), reset())
         for _ in range(3):
-            await link.send(receiver.call("echo"))
+            await receiver.hand(link, receiver.call("echo"))
     assert session is not None
     assert [session in str(error) for error in receiver.failures.values()] == [False] * 3
 
@@ -270,7 +271,7 @@ async def test_a_session_id_with_odd_characters_is_refused(receiver: Recorder) -
     async with HttpServer() as server:
         server.fault("initialize", status(200, {"Mcp-Session-Id": "a b"}, b"{}", "application/json"))
         async with opened(server.url, receiver) as link:
-            await link.send(receiver.initialize())
+            await receiver.hand(link, receiver.initialize())
             assert link.mcp_session_id is None
     assert isinstance(receiver.failures[1], ProtocolError)
 
@@ -307,7 +308,7 @@ async def test_the_stream_is_opened_once_the_server_knows_that_the_client_is_rea
 async def test_calls_do_not_wait_for_a_stream_that_never_opens(server: HttpServer, receiver: Recorder) -> None:
     server.fault("GET", hold())
     async with opened(server.url, receiver, version="2025-11-25") as link:
-        await link.send(receiver.call("echo", text="hi"))
+        await receiver.hand(link, receiver.call("echo", text="hi"))
     assert [text_of(answer) for answer in receiver.answers.values()] == ["hi"]
 
 
@@ -368,7 +369,7 @@ async def test_resuming_passes_over_a_bad_chunk(streaming: HttpServer, receiver:
         streaming.plan.cut_after = 1
         streaming.fault("GET", raw(BAD_CHUNK))
         message = receiver.call("count", n=3)
-        await link.send(message)
+        await receiver.hand(link, message)
     assert (list(receiver.answers), streaming.called) == ([message.id], [("count", {"n": 3})])
 
 
@@ -454,13 +455,13 @@ async def test_405_means_there_is_no_such_stream(server: HttpServer, receiver: R
     server.plan.get_stream = False
     async with opened(server.url, receiver, version="2025-11-25") as link:
         await server.until(lambda: "GET" in server.methods())
-        await link.send(receiver.call("echo"))
+        await receiver.hand(link, receiver.call("echo"))
     assert (len(receiver.answers), server.methods().count("GET")) == (1, 1)
 
 
 async def test_the_modern_revision_opens_no_such_stream(server: HttpServer, receiver: Recorder) -> None:
     async with opened(server.url, receiver, version=MODERN) as link:
-        await link.send(receiver.modern("tools/list"))
+        await receiver.hand(link, receiver.modern("tools/list"))
     assert [seen.verb for seen in server.seen] == ["POST"]
 
 
@@ -468,7 +469,7 @@ async def test_a_modern_subscription_is_a_long_answer(server: HttpServer, receiv
     changed = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
     async with opened(server.url, receiver, version=MODERN) as link:
         listen = receiver.modern("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
-        task = asyncio.create_task(link.send(listen))
+        task = asyncio.create_task(receiver.hand(link, listen))
         await receiver.until(lambda: len(receiver.others) == 1)
         server.announce(changed)
         await receiver.until(lambda: len(receiver.others) == 2)
@@ -492,7 +493,7 @@ async def test_a_broken_answer_is_resumed_as_the_same_stream(
         await streaming.until(lambda: "GET" in streaming.methods())
         streaming.plan.cut_after, streaming.plan.cut_hard = after, hard
         message = receiver.call("count", n=3)
-        await link.send(message)
+        await receiver.hand(link, message)
     assert [(other["params"]["progress"], origin) for other, origin in receiver.others] == [
         (number, message.id) for number in (1, 2, 3)
     ]
@@ -506,7 +507,7 @@ async def test_an_answer_that_breaks_off_for_good_is_one_clear_error(streaming: 
         await streaming.until(lambda: "GET" in streaming.methods())
         streaming.plan.cut_after = 1
         message = receiver.call("count", n=3)
-        await link.send(message)
+        await receiver.hand(link, message)
     error = receiver.failures[message.id or 0]
     assert isinstance(error, LinkLostError)
     assert error.maybe_sent
@@ -522,7 +523,7 @@ async def test_a_server_that_will_not_resume_ends_the_call(
         streaming.plan.cut_after = 1
         streaming.fault("GET", status(code))
         message = receiver.call("count", n=3)
-        await link.send(message)
+        await receiver.hand(link, message)
     error = receiver.failures[message.id or 0]
     assert isinstance(error, LinkLostError)
     assert (error.maybe_sent, str(code) in str(error)) == (True, True)
@@ -534,7 +535,7 @@ async def test_resuming_passes_over_a_server_that_is_busy(streaming: HttpServer,
         streaming.plan.cut_after = 1
         streaming.fault("GET", status(503))
         message = receiver.call("count", n=3)
-        await link.send(message)
+        await receiver.hand(link, message)
     assert list(receiver.answers) == [message.id]
 
 
@@ -556,8 +557,8 @@ async def test_an_answer_of_the_wrong_kind_fails_that_call_alone(
 ) -> None:
     async with opened(server.url, receiver, version="2025-11-25") as link:
         server.fault("tools/call", fault)
-        await link.send(receiver.call("echo"))
-        await link.send(receiver.call("echo", text="next"))
+        await receiver.hand(link, receiver.call("echo"))
+        await receiver.hand(link, receiver.call("echo", text="next"))
     assert isinstance(receiver.failures[2], ProtocolError)
     assert text_of(receiver.answers[3]) == "next"
 
@@ -566,21 +567,21 @@ async def test_an_answer_may_be_compressed(server: HttpServer, receiver: Recorde
     body = gzip.compress(json.dumps({"jsonrpc": "2.0", "id": 1, "result": {"zipped": True}}).encode())
     server.fault("tools/call", status(200, {"Content-Encoding": "gzip"}, body, "application/json"))
     async with opened(server.url, receiver) as link:
-        await link.send(receiver.call("echo"))
+        await receiver.hand(link, receiver.call("echo"))
     assert receiver.answers[1]["result"] == {"zipped": True}
 
 
 async def test_an_answer_beyond_the_bound_fails_that_call_alone(server: HttpServer, receiver: Recorder) -> None:
     async with opened(server.url, receiver, version="2025-11-25", max_message_bytes=100_000) as link:
-        await link.send(receiver.call("big", size=1_000_000))
-        await link.send(receiver.call("echo", text="next"))
+        await receiver.hand(link, receiver.call("big", size=1_000_000))
+        await receiver.hand(link, receiver.call("echo", text="next"))
     assert str(receiver.failures[2]) == f"The answer of {server.origin} is larger than 100000 bytes."
     assert text_of(receiver.answers[3]) == "next"
 
 
 async def test_an_answer_of_many_megabytes_arrives_whole(server: HttpServer, receiver: Recorder) -> None:
     async with opened(server.url, receiver, version="2025-11-25") as link:
-        await link.send(receiver.call("big", size=24 << 20))
+        await receiver.hand(link, receiver.call("big", size=24 << 20))
     assert len(text_of(receiver.answers[2])) == 24 << 20
 
 
@@ -588,7 +589,7 @@ async def test_an_answer_may_come_one_byte_at_a_time(server: HttpServer, receive
     server.plan.dribble = 1
     async with ChaosProxy(server.port, Chaos(sliver=1)) as proxy:
         async with opened(f"http://127.0.0.1:{proxy.port}/mcp", receiver, version="2025-11-25") as link:
-            await link.send(receiver.call("echo", text="drop by drop: é€😀"))
+            await receiver.hand(link, receiver.call("echo", text="drop by drop: é€😀"))
     assert text_of(receiver.answers[2]) == "drop by drop: é€😀"
 
 
@@ -600,7 +601,7 @@ async def test_an_error_in_a_refusal_reaches_the_caller_as_it_is(
         message = receiver.modern("tools/call")
         body = {"jsonrpc": "2.0", "id": message.id, "error": {"code": error, "message": "no"}}
         server.fault("tools/call", json_body(body, 400))
-        await link.send(message)
+        await receiver.hand(link, message)
     assert receiver.answers == {message.id: body}
 
 
@@ -610,7 +611,7 @@ async def test_before_the_revision_is_known_a_refusal_is_a_status_with_its_body(
     body = {"jsonrpc": "2.0", "id": None, "error": {"code": -32022, "message": "no", "data": {"supported": ["x"]}}}
     server.fault("server/discover", json_body(body, 400))
     async with opened(server.url, receiver) as link:
-        await link.send(receiver.modern("server/discover"))
+        await receiver.hand(link, receiver.modern("server/discover"))
     error = receiver.failures[1]
     assert isinstance(error, HttpStatusError)
     assert (error.status, json.loads(error.body)) == (400, body)
@@ -622,12 +623,12 @@ async def test_before_the_revision_is_known_a_refusal_is_a_status_with_its_body(
 async def test_one_broken_call_never_touches_its_neighbours(server: HttpServer, receiver: Recorder) -> None:
     async with opened(server.url, receiver, version="2025-11-25") as link:
         waiting = [receiver.call("wait") for _ in range(20)]
-        tasks = [asyncio.create_task(link.send(message)) for message in waiting]
+        tasks = [asyncio.create_task(receiver.hand(link, message)) for message in waiting]
         await server.until(lambda: len(server.called) == 20)
         server.fault("tools/call", reset(), status(500), status(200, kind="image/png"), raw(b"junk"))
         broken = [receiver.call("echo") for _ in range(4)]
         for message in broken:
-            await link.send(message)
+            await receiver.hand(link, message)
         assert sorted(receiver.failures) == [message.id for message in broken]
         server.gate.set()
         await asyncio.gather(*tasks)
@@ -638,7 +639,7 @@ async def test_cancelling_the_caller_closes_its_exchange_alone(server: HttpServe
     async with opened(server.url, receiver, version=MODERN) as link:
         call = {"name": "wait", "arguments": {}}
         first, second = receiver.modern("tools/call", call), receiver.modern("tools/call", call)
-        tasks = [asyncio.create_task(link.send(message)) for message in (first, second)]
+        tasks = [asyncio.create_task(receiver.hand(link, message)) for message in (first, second)]
         await server.until(lambda: len(server.called) == 2)
         tasks[0].cancel()
         await server.until(lambda: server.abandoned == [first.id])
@@ -664,10 +665,25 @@ async def test_a_cancelled_request_lets_its_sender_return(
     assert (receiver.answers, isinstance(receiver.failures.get(message.id or 0), LinkLostError)) == ({}, False)
 
 
+@pytest.mark.parametrize(("version", "told"), [("2025-11-25", False), (MODERN, True)])
+async def test_a_posted_request_that_is_cancelled_closes_its_exchange(
+    server: HttpServer, version: str, told: bool
+) -> None:
+    receiver = Recorder()
+    async with opened(server.url, receiver, version=version) as link:
+        await link.send(receiver.modern("tools/list"))
+        message = receiver.modern("tools/call", {"name": "wait", "arguments": {}})
+        assert link.post(message)
+        await server.until(lambda: len(server.called) == 1)
+        assert link.cancel(message.id or 0) is told
+        await server.until(lambda: server.abandoned == [message.id])
+    assert (receiver.awaits(message.id or 0), receiver.failures) == (True, {})
+
+
 async def test_closing_the_link_ends_what_is_under_way(server: HttpServer, receiver: Recorder) -> None:
     async with opened(server.url, receiver, version="2025-11-25") as link:
         message = receiver.call("wait")
-        task = asyncio.create_task(link.send(message))
+        task = asyncio.create_task(receiver.hand(link, message))
         await server.until(lambda: len(server.called) == 1)
     await task
     assert isinstance(receiver.failures[message.id or 0], LinkLostError)
@@ -677,9 +693,9 @@ async def test_a_server_that_is_not_there_fails_with_nothing_sent(receiver: Reco
     async with HttpServer() as server:
         url = server.url
     async with opened(url, receiver) as link:
-        await link.send(receiver.initialize())
+        await receiver.hand(link, receiver.initialize())
         with pytest.raises(ConnectError):
-            await link.send(notification("notifications/initialized"))
+            await receiver.hand(link, notification("notifications/initialized"))
     assert isinstance(receiver.failures[1], ConnectError)
 
 
@@ -688,10 +704,10 @@ async def test_a_silent_connection_holds_up_nobody_else(server: HttpServer, rece
     async with ChaosProxy(server.port, Chaos(stall_down=20)) as proxy:
         async with opened(f"http://127.0.0.1:{proxy.port}/mcp", receiver) as link:
             stuck = receiver.call("echo", text="stuck")
-            task = asyncio.create_task(link.send(stuck))
+            task = asyncio.create_task(receiver.hand(link, stuck))
             await server.until(lambda: len(server.called) == 1)
             proxy.plan = Chaos()
-            await link.send(receiver.call("echo", text="free"))
+            await receiver.hand(link, receiver.call("echo", text="free"))
             link.cancel(stuck.id or 0)
             await task
     assert {id: text_of(answer) for id, answer in receiver.answers.items()} == {2: "free"}
@@ -709,13 +725,13 @@ async def test_a_reset_at_any_byte_ends_the_call_exactly_once(
     async with HttpServer(plan) as server, ChaosProxy(server.port) as proxy:
         url = f"http://127.0.0.1:{proxy.port}/mcp"
         async with opened(url, receiver) as link:
-            await link.send(receiver.call("echo", text="measure"))
+            await receiver.hand(link, receiver.call("echo", text="measure"))
         length = proxy.bytes_down if direction == "down" else proxy.bytes_up
         calls = len(server.called)
         for cut in range(length + 1):
             proxy.plan = Chaos(cut_down=cut) if direction == "down" else Chaos(cut_up=cut)
             async with opened(url, receiver) as link:
-                await link.send(receiver.call("echo", text="measure"))
+                await receiver.hand(link, receiver.call("echo", text="measure"))
             assert receiver.waiting == set()
     assert len(receiver.answers) + len(receiver.failures) == length + 2
     assert {type(error) for error in receiver.failures.values()} == {LinkLostError}
@@ -731,11 +747,11 @@ async def test_a_session_that_is_cut_at_every_place_can_always_be_finished(recei
             for cut in range(0, 400, 11):
                 proxy.cut()
                 proxy.plan = Chaos(cut_down=cut)
-                await link.send(receiver.call("echo"))
+                await receiver.hand(link, receiver.call("echo"))
                 proxy.cut()
                 proxy.plan = Chaos()
                 good = receiver.call("echo", text="good")
-                await link.send(good)
+                await receiver.hand(link, good)
                 assert text_of(receiver.answers[good.id or 0]) == "good"
 
 
@@ -745,7 +761,7 @@ async def test_a_session_that_is_cut_at_every_place_can_always_be_finished(recei
 async def test_a_rate_limit_is_waited_out(server: HttpServer, receiver: Recorder) -> None:
     server.fault("tools/call", status(429, {"Retry-After": "0"}), status(429, {"Retry-After": "0"}))
     async with opened(server.url, receiver, version="2025-11-25") as link:
-        await link.send(receiver.call("echo", text="patient"))
+        await receiver.hand(link, receiver.call("echo", text="patient"))
     assert text_of(receiver.answers[2]) == "patient"
     assert server.methods().count("tools/call") == 3
     assert server.called == [("echo", {"text": "patient"})]
@@ -767,7 +783,7 @@ async def test_other_refusals_are_reported_and_not_repeated(
 ) -> None:
     server.fault("tools/call", *faults)
     async with opened(server.url, receiver, version="2025-11-25") as link:
-        await link.send(receiver.call("echo"))
+        await receiver.hand(link, receiver.call("echo"))
     assert isinstance(receiver.failures[2], HttpStatusError)
     assert server.called == []
     assert server.methods().count("tools/call") == (4 if len(faults) == 9 else 1)
@@ -795,7 +811,7 @@ async def test_a_challenge_is_met_with_new_credentials(server: HttpServer, recei
     challenge = {"WWW-Authenticate": 'Bearer scope="a"'}
     server.fault("tools/call", status(401, challenge), status(403, challenge))
     async with opened(server.url, receiver, version="2025-11-25", authorizer=authorizer) as link:
-        await link.send(receiver.call("echo", text="in"))
+        await receiver.hand(link, receiver.call("echo", text="in"))
     assert text_of(receiver.answers[2]) == "in"
     # Who answers for the credentials is shown them, and the revision that was spoken.
     told = [
@@ -813,7 +829,7 @@ async def test_a_challenge_is_met_with_new_credentials(server: HttpServer, recei
 async def test_a_second_challenge_of_the_same_kind_is_reported(server: HttpServer, receiver: Recorder) -> None:
     server.fault("tools/call", *[status(401, body=b"denied")] * 5)
     async with opened(server.url, receiver, version="2025-11-25", authorizer=Rotating()) as link:
-        await link.send(receiver.call("echo"))
+        await receiver.hand(link, receiver.call("echo"))
     error = receiver.failures[2]
     assert isinstance(error, HttpStatusError)
     assert (error.status, error.body, server.methods().count("tools/call")) == (401, b"denied", 2)
@@ -822,7 +838,7 @@ async def test_a_second_challenge_of_the_same_kind_is_reported(server: HttpServe
 async def test_a_challenge_that_is_not_ours_to_mend_is_reported(server: HttpServer, receiver: Recorder) -> None:
     server.fault("tools/call", status(401))
     async with opened(server.url, receiver, version="2025-11-25", authorizer=Rotating(lives=0)) as link:
-        await link.send(receiver.call("echo"))
+        await receiver.hand(link, receiver.call("echo"))
     assert isinstance(receiver.failures[2], HttpStatusError)
     assert server.methods().count("tools/call") == 1
 
@@ -830,7 +846,7 @@ async def test_a_challenge_that_is_not_ours_to_mend_is_reported(server: HttpServ
 async def test_a_wrong_api_key_is_named_as_such(server: HttpServer, receiver: Recorder) -> None:
     server.fault("initialize", status(401))
     async with opened(server.url, receiver, authorizer=StaticAuthorizer("sk-secret")) as link:
-        await link.send(receiver.initialize())
+        await receiver.hand(link, receiver.initialize())
     error = receiver.failures[1]
     assert isinstance(error, AuthError)
     assert "Check the API key" in str(error)
@@ -843,7 +859,7 @@ async def test_a_needed_sign_in_reaches_the_caller(server: HttpServer, receiver:
             raise SignInNeededError("Sign in first.", hint="openclaw mcp auth x")
 
     async with opened(server.url, receiver, authorizer=SignedOut()) as link:
-        await link.send(receiver.initialize())
+        await receiver.hand(link, receiver.initialize())
     assert isinstance(receiver.failures[1], SignInNeededError)
     assert server.seen == []
 
@@ -861,9 +877,9 @@ async def test_calls_stay_parallel_while_one_is_challenged(server: HttpServer, r
     authorizer = Slow()
     async with opened(server.url, receiver, version="2025-11-25", authorizer=authorizer) as link:
         server.fault("tools/call", status(401))
-        slow = asyncio.create_task(link.send(receiver.call("echo", text="slow")))
+        slow = asyncio.create_task(receiver.hand(link, receiver.call("echo", text="slow")))
         await authorizer.asked.wait()
-        await link.send(receiver.call("echo", text="quick"))
+        await receiver.hand(link, receiver.call("echo", text="quick"))
         assert list(receiver.answers) == [3]
         authorizer.go.set()
         await slow
@@ -875,7 +891,7 @@ async def test_calls_stay_parallel_while_one_is_challenged(server: HttpServer, r
 async def test_configured_headers_go_out_and_give_way_to_ours(server: HttpServer, receiver: Recorder) -> None:
     headers = {"X-Team": "blue", "authorization": "old", "mcp-session-id": "forged", "Origin": "https://me.example"}
     async with opened(server.url, receiver, headers=headers, authorizer=StaticAuthorizer("new")) as link:
-        await link.send(receiver.initialize())
+        await receiver.hand(link, receiver.initialize())
     sent = server.seen[0].headers
     picked = {name: sent.get(name) for name in ("X-Team", "Authorization", "Mcp-Session-Id", "Origin")}
     assert picked == {
@@ -889,7 +905,7 @@ async def test_configured_headers_go_out_and_give_way_to_ours(server: HttpServer
 @pytest.mark.requirement("000-14.6-origin")
 async def test_no_origin_is_sent_unless_configured(server: HttpServer, receiver: Recorder) -> None:
     async with opened(server.url, receiver) as link:
-        await link.send(receiver.initialize())
+        await receiver.hand(link, receiver.initialize())
     assert "Origin" not in server.seen[0].headers
 
 
@@ -902,7 +918,7 @@ async def test_credentials_do_not_follow_a_redirect_and_its_challenge_is_not_ans
         async with opened(server.url, receiver, version="2025-11-25", headers=headers, authorizer=authorizer) as link:
             server.fault("tools/call", status(307, {"Location": other.url}))
             other.fault("tools/call", status(401, {"WWW-Authenticate": "Bearer"}))
-            await link.send(receiver.call("echo"))
+            await receiver.hand(link, receiver.call("echo"))
         secret = {"Authorization", "X-Api-Key", "Mcp-Session-Id"}
         assert [secret & set(seen.headers) for seen in other.seen] == [set()]
     error = receiver.failures[2]
@@ -916,7 +932,7 @@ async def test_another_origin_that_wants_a_session_is_refused_with_the_url_to_co
 ) -> None:
     async with HttpServer() as other, opened(server.url, receiver) as link:
         server.fault("initialize", status(307, {"Location": f"{other.url}?key=hidden"}))
-        await link.send(receiver.initialize("2025-11-25"))
+        await receiver.hand(link, receiver.initialize("2025-11-25"))
         error, names = receiver.failures[1], (server.origin, other.url)
     assert isinstance(error, AddressError)
     assert str(error) == (
@@ -930,7 +946,9 @@ async def test_a_call_without_a_session_follows_a_redirect_to_another_origin(
 ) -> None:
     async with HttpServer() as other, opened(server.url, receiver, version=MODERN) as link:
         server.fault("tools/call", status(307, {"Location": other.url}))
-        await link.send(receiver.modern("tools/call", {"name": "echo", "arguments": {"text": "moved"}}, name="echo"))
+        await receiver.hand(
+            link, receiver.modern("tools/call", {"name": "echo", "arguments": {"text": "moved"}}, name="echo")
+        )
     assert text_of(next(iter(receiver.answers.values()))) == "moved"
 
 
@@ -946,7 +964,7 @@ async def test_an_answer_that_says_in_two_ways_where_it_ends_is_refused_and_its_
         async with opened(f"http://127.0.0.1:{proxy.port}/mcp", receiver) as link:
             server.fault("tools/call", raw(head % len(smuggled) + smuggled))
             for _ in range(2):
-                await link.send(receiver.call("echo", text="hi"))
+                await receiver.hand(link, receiver.call("echo", text="hi"))
         assert proxy.connections == 2
     assert isinstance(receiver.failures[1], ProtocolError)
     assert text_of(receiver.answers[2]) == "hi"
@@ -960,7 +978,7 @@ async def test_a_redirect_to_another_address_of_the_origin_gets_no_credentials_a
     async with opened(server.url, receiver, version="2025-11-25", headers=headers, authorizer=authorizer) as link:
         server.fault("tools/call", status(307, {"Location": "/tenant-b/mcp"}))
         server.fault("/tenant-b/mcp", status(401, {"WWW-Authenticate": "Bearer"}))
-        await link.send(receiver.call("echo"))
+        await receiver.hand(link, receiver.call("echo"))
     (there,) = [seen for seen in server.seen if seen.path == "/tenant-b/mcp"]
     assert {"Authorization", "X-Api-Key", "Mcp-Session-Id"} & set(there.headers) == set()
     error = receiver.failures[2]
@@ -973,5 +991,5 @@ async def test_a_redirect_within_the_origin_is_followed_with_the_session(
 ) -> None:
     async with opened(server.url, receiver, version="2025-11-25") as link:
         server.fault("tools/call", status(308, {"Location": "/mcp"}))
-        await link.send(receiver.call("echo", text="moved"))
+        await receiver.hand(link, receiver.call("echo", text="moved"))
     assert text_of(receiver.answers[2]) == "moved"

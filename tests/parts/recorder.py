@@ -7,15 +7,17 @@ from collections.abc import Callable
 from typing import Any
 
 from openclaw.errors import TransportError
-from openclaw.transport.base import Outgoing
+from openclaw.transport.base import Link, Outgoing
 
 MODERN = "2026-07-28"
 
 
 class Recorder:
-    """`answers` and `failures` are by request id: each request ends in one of them, once."""
+    """`answers` and `failures` are by request id: each request ends in one of them, once. With `posts` requests are handed over without
+    waiting where the link takes them so."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, posts: bool = True) -> None:
+        self.posts = posts
         self.waiting: set[int] = set()
         self.answers: dict[int, dict[str, Any]] = {}
         self.failures: dict[int, Exception] = {}
@@ -43,6 +45,18 @@ class Recorder:
     def initialize(self, version: str = "2025-11-25") -> Outgoing:
         params = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
         return self.request("initialize", params)
+
+    async def hand(self, link: Link, message: Outgoing) -> None:
+        """Hand a message over as a connection does, and wait for what comes of it."""
+        id = message.id
+        if id is None or not self.posts or not link.post(message):
+            await link.send(message)
+            return
+        try:
+            await self.until(lambda: id not in self.waiting)
+        except asyncio.CancelledError:
+            link.cancel(id)
+            raise
 
     async def until(self, condition: Callable[[], bool]) -> None:
         while not condition():

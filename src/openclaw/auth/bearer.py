@@ -60,6 +60,18 @@ class BearerAuthorizer:
         self._changes = 0
         self._pause_until = 0.0
 
+    def headers_at_hand(self) -> Mapping[str, str] | None:
+        account = self._account
+        if account is None or not account.store.records.is_checked:
+            return None
+        records, moment = account.store.records, time.monotonic()
+        if records.changes != self._changes or moment >= self._looked_at + LOOK_EVERY:
+            if account.store.stamp(ServerRecord, *account.identity) != self._seen:
+                return None
+            self._looked_at, self._changes = moment, records.changes
+        grant = self._grant
+        return self._headers if grant is None or not grant.expiring(account.now()) else None
+
     async def headers(self) -> Mapping[str, str]:
         account = self._account or await self._open()
         records, moment = account.store.records, time.monotonic()

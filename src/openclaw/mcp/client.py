@@ -28,7 +28,6 @@ from openclaw.mcp.tools.results import (
     read_resource,
 )
 from openclaw.protocol.eras import Agreement, capabilities_meta
-from openclaw.protocol.headers import standard_headers
 from openclaw.protocol.jsonrpc import parse
 from openclaw.tool import Invocation
 from openclaw.transport.connection import Connection, OnProgress
@@ -270,8 +269,6 @@ class Client:
         invocation: Invocation | None = None,
     ) -> Awaitable[Raw]:
         meta = self._declared(invocation) if self._declares else None
-        if self.mirrors:
-            headers = {**standard_headers(method, name), **(headers or {})}
         # In both cases the same: to hand them on in an object would cost each call another one.
         if self._has_sessions:
             return self._in_session(method, params, timeout, max_total, on_progress, name, headers, invocation, meta)

@@ -13,8 +13,9 @@ No message names more of a URL than its origin. `dial.py` makes connections, `ht
 
 import asyncio
 import ssl
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -24,13 +25,13 @@ from openclaw.net.connection_pool import MAX_IDLE, Pool
 from openclaw.net.cookies import CookieJar
 from openclaw.net.dial import dial
 from openclaw.net.dns import Lookup, system_lookup
-from openclaw.net.http1 import ResponseParser, encode_fields, encode_head, encode_request
-from openclaw.net.http_connection import NOTHING, HttpConnection
+from openclaw.net.http1 import ResponseParser, encode_fields, encode_head, encode_request, encode_start
+from openclaw.net.http_connection import NOTHING, Exchange, HttpConnection
 from openclaw.net.proxy import Proxy, ProxyRules
 from openclaw.net.redirect import STATUSES, HttpRequest, redirected
 from openclaw.net.response import Fetched, Response
 from openclaw.net.tls import TlsOptions, make_context
-from openclaw.security.egress import Rules, check_dial, check_url
+from openclaw.security.egress import Rules, Target, check_dial, check_url
 
 # The default bound of `fetch`: metadata documents and token answers are far smaller.
 DEFAULT_LIMIT: Final = 256 * 1024
@@ -59,6 +60,24 @@ class ClientOptions(msgspec.Struct, frozen=True):
     lookup: Lookup = system_lookup
     # Seconds after which an idle connection is closed instead of used again.
     max_idle: float = MAX_IDLE
+
+
+class Prepared(msgspec.Struct, frozen=True, eq=False):
+    """A POST to one resource, encoded up to what is said of its body: for those that differ in nothing else (`HttpClient.ask`)."""
+
+    target: Target
+    headers: Mapping[str, str]
+    start: bytes
+    keep: Callable[[HttpConnection], None]
+    # Names of the header lines in `start`, lower case.
+    names: frozenset[str]
+
+
+class Begun(msgspec.Struct, frozen=True, eq=False):
+    """An exchange that `ask` began and whose answer is not of the usual kind: for `open`, which goes on with it."""
+
+    connection: HttpConnection
+    parser: ResponseParser
 
 
 class HttpClient:
@@ -109,6 +128,32 @@ class HttpClient:
         finally:
             response.close()
 
+    def prepare(self, url: str, headers: Mapping[str, str]) -> Prepared:
+        """What is the same in every POST with these headers. Raises AddressError, ConnectError (proxy), TransportError (headers)."""
+        target = check_url(url, self.options.rules)
+        start = self._start("POST", target, headers, self.options.proxies.choose(target))
+        names = frozenset(name.lower() for name in (*self._defaults, *headers))
+        return Prepared(target, headers, start, partial(self._pool.put, target.origin), names)
+
+    def ask(
+        self, prepared: Prepared, body: bytes, exchange: Exchange, headers: Mapping[str, str]
+    ) -> HttpConnection | None:
+        """Send a POST over a connection that is kept from before; `exchange` hears of its answer, which no coroutine waits for. None when
+        that cannot be done: `open` can. `headers` are those that `prepared` has not.
+
+        Aborting the connection ends the exchange.
+        """
+        if len(body) > LARGE_BODY:
+            return None
+        target, start = prepared.target, prepared.start
+        if self._jar is not None and self._jar.header(target):
+            start = self._start("POST", target, prepared.headers, self.options.proxies.choose(target))
+        request = encode_request(start, body, encode_fields(headers) if headers else b"")
+        connection = self._pool.take(target.origin)
+        if connection is not None:
+            connection.ask(request, exchange, prepared.keep)
+        return connection
+
     def open(
         self,
         method: str,
@@ -117,40 +162,45 @@ class HttpClient:
         headers: Mapping[str, str] | None = None,
         body: bytes | None = None,
         timeout: float | None = None,
+        begun: Begun | None = None,
     ) -> Coroutine[Any, Any, Response]:
         """Send a request and wait for the head of its answer; the caller must `close()` the response.
 
-        `timeout` is in seconds for the whole exchange, body included. Redirects have been followed.
+        `timeout` is in seconds for the whole exchange, body included. Redirects have been followed. `begun` is this very request, which
+        was sent already.
         """
         rules = self.options.rules
         if body is None and method in _WITH_BODY:
             body = b""
         request = HttpRequest(method, check_url(url, rules), headers or {}, body, rules)
-        return self._follow(request, None) if timeout is None else self._in_time(request, timeout)
+        return self._follow(request, None, begun) if timeout is None else self._in_time(request, timeout, begun)
 
-    async def _in_time(self, request: HttpRequest, timeout: float) -> Response:
+    async def _in_time(self, request: HttpRequest, timeout: float, begun: Begun | None) -> Response:
         ends = asyncio.get_running_loop().time() + timeout
         try:
             async with asyncio.timeout_at(ends):
-                return await self._follow(request, ends)
+                return await self._follow(request, ends, begun)
         except TimeoutError:
             raise DeadlineError(f"{request.target.origin} did not answer within {timeout:g} s.") from None
 
-    async def _follow(self, request: HttpRequest, ends: float | None) -> Response:
+    async def _follow(self, request: HttpRequest, ends: float | None, begun: Begun | None) -> Response:
         """One exchange after the other, until one is not redirected."""
         while True:
             target = request.target
-            proxy = self.options.proxies.choose(target)
-            encoded = self._encode(request, proxy)
-            connection = self._pool.take(target.origin)
-            if connection is None:
-                connection = await self._dial(request, proxy)
-            parser = ResponseParser(request.method)
+            if begun is not None:
+                connection, parser = begun.connection, begun.parser
+            else:
+                proxy = self.options.proxies.choose(target)
+                encoded = self._encode(request, proxy)
+                connection = self._pool.take(target.origin) or await self._dial(request, proxy)
+                parser = ResponseParser(request.method)
             try:
-                if request.hops and connection.peer:
-                    # A kept connection was allowed for who opened it; a redirect may be allowed less.
-                    check_dial(target, connection.peer, request.rules)
-                await connection.start(parser, *encoded)
+                if begun is None:
+                    if request.hops and connection.peer:
+                        # A kept connection was allowed for who opened it; a redirect may be allowed less.
+                        check_dial(target, connection.peer, request.rules)
+                    await connection.start(parser, *encoded)
+                begun = None
                 head = parser.head or await connection.head(parser)
             except BaseException as error:
                 connection.abort()
@@ -187,18 +237,21 @@ class HttpClient:
 
     def _encode(self, request: HttpRequest, proxy: Proxy | None) -> tuple[bytes, memoryview]:
         """The request to send at once, and the body that follows it when that is large."""
-        target = request.target
+        start = self._start(request.method, request.target, request.headers, proxy)
+        body = request.body
+        if body is not None and len(body) > LARGE_BODY:
+            return encode_head(start, len(body)), memoryview(body)
+        return encode_request(start, body), NOTHING
+
+    def _start(self, method: str, target: Target, headers: Mapping[str, str], proxy: Proxy | None) -> bytes:
         absolute = proxy is not None and target.scheme == "http"
         extra: dict[str, str] = {}
         if self._jar is not None and (cookie := self._jar.header(target)):
             extra["Cookie"] = cookie
         if absolute and proxy is not None and proxy.authorization:
             extra["Proxy-Authorization"] = proxy.authorization
-        fields = self._fields({**extra, **request.headers} if extra else request.headers)
-        path, body = target.url if absolute else target.path, request.body
-        if body is not None and len(body) > LARGE_BODY:
-            return encode_head(request.method, path, target.authority, fields, len(body)), memoryview(body)
-        return encode_request(request.method, path, target.authority, fields, body), NOTHING
+        fields = self._fields({**extra, **headers} if extra else headers)
+        return encode_start(method, target.url if absolute else target.path, target.authority, fields)
 
     def _fields(self, headers: Mapping[str, str]) -> bytes:
         """Header lines with our defaults, remembered: most requests of a client carry the same ones."""

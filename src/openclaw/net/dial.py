@@ -14,7 +14,7 @@ from typing import Final
 from openclaw.errors import AddressError, ConnectError, OpenClawError
 from openclaw.net import tls
 from openclaw.net.dns import Lookup, addresses
-from openclaw.net.http1 import ResponseParser, encode_fields, encode_request
+from openclaw.net.http1 import ResponseParser, encode_fields, encode_request, encode_start
 from openclaw.net.http_connection import HttpConnection
 from openclaw.net.proxy import Proxy
 from openclaw.security.egress import Rules, Target, check_dial, literal_address
@@ -173,7 +173,9 @@ async def _tunnel(sock: socket.socket, target: Target, proxy: Proxy) -> None:
     headers = {"Proxy-Authorization": proxy.authorization} if proxy.authorization else {}
     parser = ResponseParser("CONNECT")
     try:
-        await loop.sock_sendall(sock, encode_request("CONNECT", where, where, encode_fields(headers), None))
+        await loop.sock_sendall(
+            sock, encode_request(encode_start("CONNECT", where, where, encode_fields(headers)), None)
+        )
         while parser.head is None:
             # Nothing after the head can be lost here: behind the proxy's answer it is our turn to speak.
             data = await loop.sock_recv(sock, 4096)

@@ -54,10 +54,10 @@ class Head:
 
     What else follows from it is worked out once, for the heads of small answers repeat (`_usual_head`): `media_type` is the content type
     without parameters, lower case; `length` that of the body where Content-Length alone says it; `keeps_alive` whether the connection may
-    carry another request.
+    carry another request; `is_plain` whether it begins an answer of the usual kind (`read_whole`).
     """
 
-    __slots__ = ("cookies", "fields", "keeps_alive", "length", "media_type", "minor", "status")
+    __slots__ = ("cookies", "fields", "is_plain", "keeps_alive", "length", "media_type", "minor", "status")
 
     def __init__(self, status: int, minor: int, fields: dict[str, str], cookies: tuple[str, ...]) -> None:
         self.status = status
@@ -72,6 +72,14 @@ class Head:
         self.length = int(given) if is_plain else None
         options = fields.get("connection", "").lower()
         self.keeps_alive = "close" not in options if minor == 1 else "keep-alive" in options
+        is_chunked = fields.get("transfer-encoding", "").lower() == "chunked" and minor == 1
+        self.is_plain = (
+            status == 200
+            and self.keeps_alive
+            and not cookies
+            and "content-encoding" not in fields
+            and (bool(self.length) or (is_chunked and "content-length" not in fields))
+        )
 
 
 # Framing is ours alone: a second opinion in a configured header would split the message in two.
@@ -100,18 +108,47 @@ def encode_fields(headers: Mapping[str, str]) -> bytes:
         ) from None
 
 
-def encode_request(method: str, path: str, authority: str, fields: bytes, body: bytes | None) -> bytes:
-    """A whole request. `path` and `authority` come from a parsed URL and are clean; `fields` from `encode_fields`."""
-    start = f"{method} {path} HTTP/1.1\r\nHost: {authority}\r\n".encode("ascii")
+def encode_start(method: str, path: str, authority: str, fields: bytes) -> bytes:
+    """A request up to what is said of its body. `path` and `authority` come from a parsed URL and are clean; `fields` from
+    `encode_fields`."""
+    return f"{method} {path} HTTP/1.1\r\nHost: {authority}\r\n".encode("ascii") + fields
+
+
+def encode_request(start: bytes, body: bytes | None, more: bytes = b"") -> bytes:
+    """A whole request from its start (`encode_start`); `more` are further header lines."""
     if body is not None:
-        return b"%b%bContent-Length: %d\r\n\r\n%b" % (start, fields, len(body), body)
-    return b"%b%b\r\n" % (start, fields)
+        return b"%b%bContent-Length: %d\r\n\r\n%b" % (start, more, len(body), body)
+    return b"%b%b\r\n" % (start, more)
 
 
-def encode_head(method: str, path: str, authority: str, fields: bytes, size: int) -> bytes:
+def encode_head(start: bytes, size: int) -> bytes:
     """A request up to its body, which has `size` bytes and follows by itself: joining a large one to its head would copy it."""
-    start = f"{method} {path} HTTP/1.1\r\nHost: {authority}\r\n".encode("ascii")
-    return b"%b%bContent-Length: %d\r\n\r\n" % (start, fields, size)
+    return b"%bContent-Length: %d\r\n\r\n" % (start, size)
+
+
+def read_whole(data: bytes | bytearray) -> tuple[Head, bytes] | None:
+    """The head and the body of an answer to a POST that is here whole, and of the usual kind: 200, in plain, of a known length or in one
+    chunk, on a connection that may carry another request. None for any other, which takes a parser. Never raises.
+
+    Says exactly what `ResponseParser` would, in a third of the time: nearly every answer to a call is such a one.
+    """
+    if not isinstance(data, bytes):
+        data = bytes(data)
+    end = data.find(b"\r\n\r\n", 0, _USUAL_HEAD)
+    if end < 0:
+        return None
+    try:
+        head = _head_of(data[:end])
+        if not head.is_plain:
+            return None
+        start, length = end + 4, head.length
+        if length is None:
+            body = _only_chunk(data, start)
+            return None if body is None else (head, body)
+        return (head, data[start:]) if len(data) - start == length else None
+    except ProtocolError:
+        # The parser says what is wrong with it.
+        return None
 
 
 class ResponseParser:
@@ -272,7 +309,9 @@ class ResponseParser:
         if self._buffer:
             data = self._buffer + data
             self._buffer = b""
-        if self._remaining == -1 and data.endswith(_LAST_CHUNK) and self._take_single(data):
+        if self._remaining == -1 and (body := _only_chunk(data, 0)) is not None:
+            self.pieces.append(body)
+            self.finished = True
             return
         # Chunks that end in these bytes are given as one piece: an object for each would cost far more than a small one holds.
         found: list[bytes] = []
@@ -281,16 +320,6 @@ class ResponseParser:
         finally:
             if found:
                 self.pieces.append(found[0] if len(found) == 1 else b"".join(found))
-
-    def _take_single(self, data: bytes) -> bool:
-        """A body of one chunk that is here whole, as small answers are: 0.6 µs in place of 2.2 µs. False when it is anything else."""
-        line_end = data.find(b"\r\n", 0, MAX_CHUNK_LINE)
-        start, end = line_end + 2, len(data) - len(_LAST_CHUNK)
-        if line_end <= 0 or b"\n" in data[:line_end] or _chunk_size(data[:line_end]) != end - start or end == start:
-            return False
-        self.pieces.append(data[start:end])
-        self.finished = True
-        return True
 
     def _cut_chunks(self, data: bytes, found: list[bytes]) -> None:
         position, end = 0, len(data)
@@ -340,6 +369,18 @@ class ResponseParser:
                 self.finished = True
                 self.excess = position < len(data)
                 return
+
+
+def _only_chunk(data: bytes, at: int) -> bytes | None:
+    """A body from `at` on that is one chunk and here whole, as small answers are: 0.6 µs in place of 2.2 µs. None for any other."""
+    if not data.endswith(_LAST_CHUNK):
+        return None
+    line_end = data.find(b"\r\n", at, at + MAX_CHUNK_LINE)
+    start, end = line_end + 2, len(data) - len(_LAST_CHUNK)
+    line = data[at:line_end]
+    if line_end <= at or end <= start or b"\n" in line or _chunk_size(line) != end - start:
+        return None
+    return data[start:end]
 
 
 def _line(data: bytes, start: int, end: int) -> bytes:

@@ -1,7 +1,8 @@
 """One HTTP/1.1 connection: a protocol that carries one exchange at a time, with back-pressure and no task of its own.
 
-Owns waking the one waiter, pausing the peer while nobody reads, and turning a broken link into one typed error. Knows nothing of
-URLs, redirects or pools. `dial.py` makes connections; `client.py` uses them.
+An exchange is waited for (`start`, `head`, `piece`), or its answer is handed to a callback (`ask`): that is for small answers that come
+whole, and what comes of any other is waited for after all. Owns waking the one waiter, pausing the peer while nobody reads, and turning a
+broken link into one typed error. Knows nothing of URLs, redirects or pools. `dial.py` makes connections; `client.py` uses them.
 """
 
 import asyncio
@@ -9,10 +10,10 @@ import select
 import socket
 import sys
 from collections.abc import Callable
-from typing import Final, cast
+from typing import Final, Protocol, cast
 
 from openclaw.errors import LinkLostError, OpenClawError, ProtocolError
-from openclaw.net.http1 import Head, ResponseParser
+from openclaw.net.http1 import Head, ResponseParser, read_whole
 
 # Body bytes that may wait unread before the peer is paused, and how far they must fall before it goes on.
 HIGH_WATER: Final = 1024 * 1024
@@ -23,6 +24,19 @@ SEND_BYTES: Final = 256 * 1024
 MAX_LINGER_BYTES: Final = 64 * 1024
 
 NOTHING: Final = memoryview(b"")
+
+
+class Exchange(Protocol):
+    """Who hears of the answer to a POST, once, by one of these calls, and is still in the event loop's hands then: neither may block or
+    raise."""
+
+    def answered(self, head: Head, body: bytes) -> bool:
+        """The answer is here, whole and in plain. Whether that was all; the connection may then carry another exchange."""
+        ...
+
+    def unanswered(self, parser: ResponseParser) -> None:
+        """Something else came, or the link broke: `head(parser)` and `piece(parser)` go on with it."""
+        ...
 
 
 class HttpConnection(asyncio.Protocol):
@@ -43,6 +57,9 @@ class HttpConnection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._parser: ResponseParser | None = None
         self._waiter: asyncio.Future[None] | None = None
+        # Who hears of the answer to come, and what is done with the connection then.
+        self._exchange: Exchange | None = None
+        self._keep: Callable[[HttpConnection], None] | None = None
         self._error: OpenClawError | None = None
         self._closed = False
         self._paused = False
@@ -65,6 +82,14 @@ class HttpConnection(asyncio.Protocol):
         self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
+        if (exchange := self._exchange) is not None:
+            answer = read_whole(data)
+            if answer is not None and exchange.answered(*answer):
+                keep, self._exchange, self._keep = self._keep, None, None
+                if keep is not None:
+                    keep(self)
+                return
+            self._hand_over(exchange)
         parser = self._parser
         if parser is None:
             # Bytes nobody asked for: an old connection is out of step, a new one leads to something that is not HTTP.
@@ -98,6 +123,8 @@ class HttpConnection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._closed = True
         self._unsent = NOTHING
+        if self._exchange is not None:
+            self._hand_over(self._exchange)
         if self._parser is not None and exc is None:
             self._parser.feed_eof()
         self._transport = None
@@ -131,6 +158,20 @@ class HttpConnection(asyncio.Protocol):
             self._unsent = body
             self._send_on()
         return waiter
+
+    def ask(self, request: bytes, exchange: Exchange, keep: Callable[["HttpConnection"], None]) -> None:
+        """Write one small POST over a connection that is alive; `exchange` hears of its answer. `keep` is given the connection when it may
+        carry another one."""
+        assert self._transport is not None
+        self._exchange, self._keep = exchange, keep
+        self._transport.write(request)
+
+    def _hand_over(self, exchange: Exchange) -> None:
+        """From the callback to who waits: from here on it is as if the exchange had been begun by `start`."""
+        self._exchange = self._keep = None
+        parser = self._parser = ResponseParser("POST")
+        self._waiting_bytes = 0
+        exchange.unanswered(parser)
 
     async def head(self, parser: ResponseParser) -> Head:
         """The head of the answer. Ends when it has come, or raises what broke the link."""
@@ -190,7 +231,8 @@ class HttpConnection(asyncio.Protocol):
             self._resume()
 
     def abort(self, error: OpenClawError | None = None) -> None:
-        """Close at once. Callers that wait get `error`, or hear that the link was lost."""
+        """Close at once. Callers that wait get `error`, or hear that the link was lost; who asked by a callback hears no more."""
+        self._exchange = self._keep = None
         if error is not None and self._error is None:
             self._error = error
         transport, self._transport = self._transport, None

@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from openclaw.errors import AuthError
 
@@ -23,6 +23,15 @@ class Authorizer(Protocol):
         ...
 
 
+@runtime_checkable
+class PromptAuthorizer(Authorizer, Protocol):
+    """One that mostly has its headers at hand: then a request goes out without a coroutine on its way."""
+
+    def headers_at_hand(self) -> Mapping[str, str] | None:
+        """What `headers` would return, and the same object while nothing changed; None where it would have to wait. Never raises."""
+        ...
+
+
 class StaticAuthorizer:
     """A fixed bearer value (`apiKey`). A 401 is reported and never starts OAuth."""
 
@@ -30,6 +39,9 @@ class StaticAuthorizer:
         self._headers = {"Authorization": f"Bearer {token}"}
 
     async def headers(self) -> Mapping[str, str]:
+        return self._headers
+
+    def headers_at_hand(self) -> Mapping[str, str]:
         return self._headers
 
     async def challenged(self, status: int, headers: Mapping[str, str], sent: Mapping[str, str]) -> bool:

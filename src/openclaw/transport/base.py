@@ -73,14 +73,17 @@ class Link(Protocol):
     session_is_doubtful: bool
 
     def post(self, message: Outgoing) -> bool:
-        """Hand over one message if that takes no waiting; False when it does, and `send` is to be awaited. Raises what `send` raises."""
+        """Hand over one message if that takes no waiting; False when it does, and `send` is to be awaited. Raises what `send` raises.
+
+        HTTP: True once a request is written; what comes of it is given to the receiver. Who no longer waits for it says so by `cancel`.
+        """
         ...
 
     async def send(self, message: Outgoing) -> None:
         """Hand over one message.
 
         stdio and memory: returns once it is written or buffered (waits under back-pressure).
-        HTTP: a request's exchange runs in the caller's own task and returns when its stream has ended; by then everything it
+        HTTP: what `post` did not take runs in the caller's own task and returns when its stream has ended; by then everything it
         brought, or its failure, has been given to the receiver. Raises TransportError for notifications and responses that
         could not be sent; failure of a request goes to `receiver.failed` only. Cancelling the caller closes that exchange alone.
         """

@@ -15,10 +15,10 @@ from typing import Final
 import msgspec
 
 from openclaw.errors import AuthError, HttpStatusError, OpenClawError
-from openclaw.net.client import ClientOptions, HttpClient
+from openclaw.net.client import Begun, ClientOptions, HttpClient, Prepared
 from openclaw.net.response import Response
 from openclaw.net.retry_after import retry_after
-from openclaw.protocol.authorizer import Authorizer
+from openclaw.protocol.authorizer import Authorizer, PromptAuthorizer
 from openclaw.protocol.jsonrpc import Failure, Malformed, RequestId, Result, decode
 from openclaw.security.egress import Target, parse_url
 
@@ -41,6 +41,8 @@ GET_HEADERS: Final = {"Accept": "text/event-stream", "Accept-Encoding": "identit
 _OURS = frozenset(
     ("accept", "content-type", "mcp-session-id", "mcp-protocol-version", "mcp-method", "mcp-name", "last-event-id")
 )
+
+_NONE: Final[Mapping[str, str]] = {}
 
 
 class Destination(msgspec.Struct, frozen=True):
@@ -66,6 +68,7 @@ class Endpoint:
         self.origin = self.target.origin
         self._address = self.target.url
         self._authorizer = authorizer
+        self._prompt = authorizer if isinstance(authorizer, PromptAuthorizer) else None
         dropped = _OURS | {"authorization"} if authorizer is not None else _OURS
         self._headers = {name: value for name, value in headers.items() if name.lower() not in dropped}
 
@@ -73,6 +76,16 @@ class Endpoint:
     def has_credentials(self) -> bool:
         """Whether anything goes out that is meant for this server alone."""
         return self._authorizer is not None or bool(self._headers)
+
+    def credentials_at_hand(self) -> Mapping[str, str] | None:
+        """The credentials that the next request carries, the same object while they are the same; None when they have to be waited for."""
+        if self._prompt is not None:
+            return self._prompt.headers_at_hand()
+        return _NONE if self._authorizer is None else None
+
+    def prepare(self, headers: Mapping[str, str], sent: Mapping[str, str]) -> Prepared:
+        """A POST with these headers and credentials, for `HttpClient.ask`. Raises what the client raises."""
+        return self.client.prepare(self._address, {**self._headers, **headers, **sent})
 
     async def request(
         self,
@@ -82,21 +95,28 @@ class Endpoint:
         *,
         url: str | None = None,
         once: int | None = None,
+        begun: tuple[Begun, Mapping[str, str]] | None = None,
     ) -> Response:
         """An answer with a status below 300; the caller closes it. Raises HttpStatusError, AuthError, or what the client raises.
 
         Sends again only what was surely not processed: after a challenge that the authorizer met (once for each status), and after
         a 429 whose Retry-After is short. `once` is the id of a request that may be carried out at most once: it is sent again only
-        when what the server said is whole, and no answer to it. Otherwise an AuthError carries what it said.
+        when what the server said is whole, and no answer to it. Otherwise an AuthError carries what it said. `begun` is the request when
+        it was sent already, and the credentials that it carries.
         """
         target = self.target if url is None else parse_url(url)
         challenges: set[int] = set()
         waits = 0
         while True:
-            sent = await self._authorizer.headers() if self._authorizer is not None else {}
+            sent = _NONE
+            if begun is not None:
+                sent = begun[1]
+            elif self._authorizer is not None:
+                sent = await self._authorizer.headers()
             all_of_them = {**self._headers, **headers, **sent} if self._headers or sent else headers
             address = self._address if url is None else target.url
-            response = await self.client.open(method, address, headers=all_of_them, body=body)
+            exchange, begun = begun and begun[0], None
+            response = await self.client.open(method, address, headers=all_of_them, body=body, begun=exchange)
             status = response.status
             if status < 300:
                 return response

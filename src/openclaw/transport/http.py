@@ -1,8 +1,11 @@
 """Streamable HTTP: one POST per message, answered by JSON or by an event stream; a GET stream for what the server says unasked.
 
 Owns the MCP session id, the headers of each revision, resuming a broken stream with Last-Event-ID, and the end of the session.
-An exchange runs in its caller's task and fails alone: no dropped connection, time-out or odd answer touches a neighbour. Nothing
-is sent twice unless it was surely not processed (`endpoint.py`). Negotiation, and what follows a 404 on a session, are decided above.
+A request goes out in one write over a connection that is there, and an answer that comes whole goes from the socket to who waits for it,
+with no task and no coroutine between (`post`). What takes longer (a new connection, a renewed token, a refusal, a redirect, a stream) runs
+in a task: the caller's (`send`), or one of the link's own that goes on where `post` left off. An exchange fails alone: no dropped
+connection, time-out or odd answer touches a neighbour. Nothing is sent twice unless it was surely not processed (`endpoint.py`).
+Negotiation, and what follows a 404 on a session, are decided above.
 """
 
 import asyncio
@@ -11,7 +14,10 @@ import logging
 import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Final
+
+import msgspec
 
 from openclaw.errors import (
     AddressError,
@@ -22,7 +28,9 @@ from openclaw.errors import (
     ProtocolError,
     SessionExpiredError,
 )
-from openclaw.net.client import HttpClient
+from openclaw.net.client import Begun, HttpClient, Prepared
+from openclaw.net.http1 import Head, ResponseParser
+from openclaw.net.http_connection import HttpConnection
 from openclaw.net.response import Response
 from openclaw.protocol.headers import standard_headers
 from openclaw.protocol.transports import STREAMABLE_HTTP, TransportFacts
@@ -50,6 +58,9 @@ CLOSE_PATIENCE: Final = 2.0
 # Connections in a row that may bring nothing before a broken call is given up.
 RESUME_ATTEMPTS: Final = 5
 
+# Kinds of requests whose head is kept: one for each tool that is called (2026-07-28).
+MAX_PREPARED: Final = 256
+
 # The words of real servers for a session they do not know.
 _SESSION_UNKNOWN = re.compile(rb"session[ -]?id|no valid session|session not found|not initialized", re.IGNORECASE)
 # A session id has visible ASCII only; the bound keeps a hostile one out of every later request.
@@ -76,6 +87,30 @@ class HttpTransport:
                 await link.close()
 
 
+class _Usual(msgspec.Struct, frozen=True, eq=False):
+    """What requests of one kind carry: their headers without those of a single message, the credentials, and both encoded."""
+
+    headers: Mapping[str, str]
+    credentials: Mapping[str, str]
+    prepared: Prepared
+
+
+class _Exchange(msgspec.Struct, eq=False):
+    """A request that was sent and has no answer yet."""
+
+    link: "HttpLink"
+    message: Outgoing
+    id: int
+    usual: _Usual
+    connection: HttpConnection | None = None
+
+    def answered(self, head: Head, body: bytes) -> bool:
+        return self.link.answered(self, head, body)
+
+    def unanswered(self, parser: ResponseParser) -> None:
+        self.link.unanswered(self, parser)
+
+
 class HttpLink:
     facts: TransportFacts = STREAMABLE_HTTP
     pid: int | None = None
@@ -87,27 +122,94 @@ class HttpLink:
         self._receiver = receiver
         self._max_message_bytes = max_message_bytes
         self._version = ""
-        # What a message carries that has no headers of its own; None when session or revision are others since.
-        self._usual_headers: Mapping[str, str] | None = None
+        self._modern = False
+        # By method and name where headers repeat them (2026-07-28), else the same for all; empty when session or revision are others since.
+        self._usual: dict[tuple[str, str], _Usual] = {}
         self._loop = asyncio.get_running_loop()
+        self._exchanges: dict[int, _Exchange] = {}
+        # Those that take longer.
         self._running: dict[int, asyncio.Task[object]] = {}
         # Requests whose exchange was ended by `cancel`, until their task has noticed.
         self._dropped: set[int] = set()
+        # Tasks of our own, which no caller awaits.
+        self._own: set[asyncio.Task[None]] = set()
         self._listener: asyncio.Task[None] | None = None
 
     def post(self, message: Outgoing) -> bool:
-        return False
+        id = message.id
+        # Before a revision is agreed, an answer says more than what is in it.
+        if id is None or not self._version:
+            return False
+        credentials = self._endpoint.credentials_at_hand()
+        if credentials is None:
+            return False
+        usual = self._usual_of(message, credentials)
+        if message.headers and not usual.prepared.names.isdisjoint(map(str.lower, message.headers)):
+            return False
+        exchange = _Exchange(self, message, id, usual)
+        connection = self._endpoint.client.ask(usual.prepared, message.data, exchange, message.headers)
+        if connection is None:
+            return False
+        exchange.connection = connection
+        self._exchanges[id] = exchange
+        return True
+
+    def answered(self, exchange: _Exchange, head: Head, body: bytes) -> bool:
+        """The answer to an exchange came whole. False when it takes more than to hand it on."""
+        kind, data = head.media_type, body
+        if kind == EVENT_STREAM:
+            single = single_message(body)
+            if single is None or single[0] is not None:
+                return False
+            data = single[1]
+        elif kind != "application/json":
+            return False
+        if len(body) > self._max_message_bytes:
+            return False
+        id = exchange.id
+        del self._exchanges[id]
+        receiver = self._receiver
+        receiver.received(data, id)
+        if receiver.awaits(id):
+            receiver.failed(id, self._cut_off() if kind == EVENT_STREAM else self._no_answer())
+        return True
+
+    def unanswered(self, exchange: _Exchange, parser: ResponseParser) -> None:
+        """Something else came than a whole answer, or the link broke: a task goes on with it."""
+        id, connection = exchange.id, exchange.connection
+        del self._exchanges[id]
+        assert connection is not None
+        carried = self._carry(exchange.message, id, exchange.usual, Begun(connection, parser))
+        task = self._loop.create_task(carried, name="mcp-http-exchange")
+        self._running[id] = task
+        self._own.add(task)
+        task.add_done_callback(partial(self._carried, id, connection))
+
+    def _carried(self, id: int, connection: HttpConnection, task: asyncio.Task[None]) -> None:
+        self._own.discard(task)
+        if task.cancelled():
+            # Perhaps before its first step.
+            self._running.pop(id, None)
+            self._dropped.discard(id)
+            connection.abort()
+        elif (error := task.exception()) is not None:
+            _log.error("An exchange with %s failed.", self._endpoint.origin, exc_info=error)
+            self._fail(id, ProtocolError(f"An internal error: {type(error).__name__}."))
 
     async def send(self, message: Outgoing) -> None:
         if message.id is None:
             await self._tell(message)
-            return
+        else:
+            await self._carry(message, message.id)
+
+    async def _carry(self, message: Outgoing, id: int, usual: _Usual | None = None, begun: Begun | None = None) -> None:
+        """An exchange in this task, from its beginning or from where it stands."""
         task = asyncio.current_task(self._loop)
         assert task is not None
-        id, cancelling = message.id, task.cancelling()
+        cancelling = task.cancelling()
         self._running[id] = task
         try:
-            await self._exchange(message, id)
+            await self._exchange(message, id, usual, begun)
         except asyncio.CancelledError:
             if id not in self._dropped or task.uncancel() > cancelling:
                 raise
@@ -118,6 +220,9 @@ class HttpLink:
             self._dropped.discard(id)
 
     def cancel(self, request_id: int) -> bool:
+        exchange = self._exchanges.pop(request_id, None)
+        if exchange is not None and exchange.connection is not None:
+            exchange.connection.abort()
         task = self._running.get(request_id)
         # A receiver may cancel from inside `received`, in the very task of the exchange: that one is about to return by itself.
         if task is not None and request_id not in self._dropped and task is not asyncio.current_task():
@@ -126,26 +231,27 @@ class HttpLink:
         return self._modern
 
     def established(self, version: str) -> None:
-        self._version = version
-        self._usual_headers = None
+        self._version, self._modern = version, version >= MODERN
+        self._usual.clear()
         self._stop_listening()
 
     def reset(self) -> None:
         self.mcp_session_id = None
         self.session_is_doubtful = False
-        self._version = ""
-        self._usual_headers = None
+        self._version, self._modern = "", False
+        self._usual.clear()
         self._stop_listening()
 
     async def close(self) -> None:
         """End the streams and the MCP session. Never raises; bounded."""
         listener = self._listener
         self._stop_listening()
-        for id in list(self._running):
+        for id in (*self._exchanges, *self._running):
             self._fail(id, LinkLostError("The connection was closed on our side."))
             self.cancel(id)
-        if listener is not None:
-            await asyncio.wait([listener])
+        ending = [*self._own] if listener is None else [*self._own, listener]
+        if ending:
+            await asyncio.wait(ending)
         if self.mcp_session_id is not None:
             try:
                 async with asyncio.timeout(CLOSE_PATIENCE):
@@ -156,10 +262,6 @@ class HttpLink:
                 _log.debug("The MCP session was not ended politely: %s", error)
 
     # One message
-
-    @property
-    def _modern(self) -> bool:
-        return self._version >= MODERN
 
     def _fail(self, id: int, error: Exception) -> None:
         if self._receiver.awaits(id):
@@ -173,12 +275,18 @@ class HttpLink:
             headers["Mcp-Session-Id"] = self.mcp_session_id
         return headers
 
+    def _usual_of(self, message: Outgoing, credentials: Mapping[str, str]) -> _Usual:
+        kind = (message.method, message.name) if self._modern else ("", "")
+        usual = self._usual.get(kind)
+        if usual is None or usual.credentials is not credentials:
+            if len(self._usual) >= MAX_PREPARED:
+                self._usual.clear()
+            headers = self._message_headers(msgspec.structs.replace(message, headers={}))
+            prepared = self._endpoint.prepare(headers, credentials)
+            usual = self._usual[kind] = _Usual(headers, credentials, prepared)
+        return usual
+
     def _message_headers(self, message: Outgoing) -> Mapping[str, str]:
-        if not message.headers and not self._modern:
-            # As those of every call of an old server: made once for each session.
-            if self._usual_headers is None:
-                self._usual_headers = {**POST_HEADERS, **self._session_headers()}
-            return self._usual_headers
         version = message.headers.get("MCP-Protocol-Version", self._version)
         if version >= MODERN:
             standard = standard_headers(message.method, message.name)
@@ -205,10 +313,11 @@ class HttpLink:
         if message.method == "notifications/initialized" and not self._modern:
             await self._begin_listening()
 
-    async def _exchange(self, message: Outgoing, id: int) -> None:
-        headers = self._message_headers(message)
+    async def _exchange(self, message: Outgoing, id: int, usual: _Usual | None, begun: Begun | None) -> None:
+        headers = self._message_headers(message) if usual is None else {**usual.headers, **message.headers}
+        sent = None if usual is None or begun is None else (begun, usual.credentials)
         try:
-            response = await self._endpoint.request("POST", headers, message.data, once=message.once)
+            response = await self._endpoint.request("POST", headers, message.data, once=message.once, begun=sent)
         except HttpStatusError as error:
             fault = self._refused(error, message, headers)
             # Once a revision is agreed, an error in JSON-RPC form says more than its status. Before that, the status decides.
@@ -219,23 +328,14 @@ class HttpLink:
             self._adopt_session(response)
         stream: EventStream | None = None
         try:
-            kind, whole = response.media_type, response.whole
-            if whole is not None and len(whole) > self._max_message_bytes:
-                whole = None
-            if kind == "application/json":
-                body = await response.read(self._max_message_bytes) if whole is None else whole
+            if response.media_type == "application/json":
+                body = await response.read(self._max_message_bytes)
                 if len(body) >= LARGE:
                     await asyncio.sleep(PAUSE)
                 self._receiver.received(body, id)
-            elif kind == EVENT_STREAM:
-                single = None if whole is None else single_message(whole)
-                if single is not None and single[0] is None:
-                    # One message and no place to resume from: nothing that it takes a stream for, unless this was not the answer.
-                    self._receiver.received(single[1], id)
-                    stream = self._stream(id) if self._receiver.awaits(id) else None
-                else:
-                    stream = self._stream(id)
-                    await stream.read(response)
+            elif response.media_type == EVENT_STREAM:
+                stream = self._stream(id)
+                await stream.read(response)
             else:
                 raise ProtocolError(
                     f"{response.origin} answered {response.status} with {_kind(response)} instead of JSON or an event stream.",
@@ -246,7 +346,16 @@ class HttpLink:
         if stream is not None:
             await self._resume(stream, id)
         elif self._receiver.awaits(id):
-            raise ProtocolError(f"{response.origin} answered with JSON that does not answer the request.")
+            raise self._no_answer()
+
+    def _no_answer(self) -> ProtocolError:
+        return ProtocolError(f"{self._endpoint.origin} answered with JSON that does not answer the request.")
+
+    def _cut_off(self) -> LinkLostError:
+        return LinkLostError(
+            f"{self._endpoint.origin} ended its answer before it was complete.",
+            hint="The request may have been processed.",
+        )
 
     def _adopt_session(self, response: Response) -> None:
         id = response.headers.get("mcp-session-id")
@@ -261,7 +370,7 @@ class HttpLink:
                 hint="Put that URL into the config.",
             )
         self.mcp_session_id = id
-        self._usual_headers = None
+        self._usual.clear()
 
     # Streams
 
@@ -298,10 +407,7 @@ class HttpLink:
             if stream.last_event_id is None or self._modern:
                 if isinstance(stream.fault, ProtocolError):
                     raise stream.fault
-                raise LinkLostError(
-                    f"{self._endpoint.origin} ended its answer before it was complete.",
-                    hint="The request may have been processed.",
-                )
+                raise self._cut_off()
             if failures >= RESUME_ATTEMPTS:
                 raise LinkLostError(
                     f"The answer of {self._endpoint.origin} broke off and could not be resumed.",

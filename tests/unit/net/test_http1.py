@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openclaw.errors import ProtocolError, TransportError
-from openclaw.net.http1 import MAX_HEAD, ResponseParser, encode_fields, encode_request
+from openclaw.net.http1 import MAX_HEAD, ResponseParser, encode_fields, encode_request, encode_start, read_whole
 
 
 def parsed(data: bytes, *, method: str = "GET", eof: bool = False, splits: tuple[int, ...] = ()) -> tuple[object, ...]:
@@ -220,10 +220,10 @@ def test_any_bytes_are_parsed_or_refused(data: bytes) -> None:
 
 def test_a_request_is_written_with_its_length() -> None:
     fields = encode_fields({"Accept": "*/*", "X": "é"})
-    assert encode_request("POST", "/a?b", "h:1", fields, b"{}") == (
+    assert encode_request(encode_start("POST", "/a?b", "h:1", fields), b"{}") == (
         b"POST /a?b HTTP/1.1\r\nHost: h:1\r\nAccept: */*\r\nX: \xe9\r\nContent-Length: 2\r\n\r\n{}"
     )
-    assert encode_request("GET", "/", "h", b"", None) == b"GET / HTTP/1.1\r\nHost: h\r\n\r\n"
+    assert encode_request(encode_start("GET", "/", "h", b""), None) == b"GET / HTTP/1.1\r\nHost: h\r\n\r\n"
 
 
 @pytest.mark.parametrize(
@@ -253,3 +253,58 @@ def test_a_refused_header_is_not_repeated_in_the_message() -> None:
     with pytest.raises(TransportError) as caught:
         encode_fields({"Authorization": "Bearer secret\n"})
     assert "secret" not in str(caught.value)
+
+
+ODD_LINES = (
+    b"Content-Length: 5",
+    b"Content-Length: 05",
+    b"content-length: 4",
+    b"Content-Length: 0",
+    b"Content-Length:",
+    b"Transfer-Encoding: chunked",
+    b"transfer-encoding: Chunked",
+    b"Transfer-Encoding: gzip",
+    b"Connection: close",
+    b"Connection: keep-alive",
+    b"Content-Type: application/json; charset=utf-8",
+    b"Content-Encoding: gzip",
+    b"Set-Cookie: a=b",
+    b"X: a\nY: b",
+    b"X: a\n\nhello",
+    b"no header",
+)
+WHOLE_BODIES = (
+    b"hello",
+    b"hell",
+    b"hello!",
+    b"",
+    b"5\r\nhello\r\n0\r\n\r\n",
+    b"2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n",
+    b"5;x\r\nhello\r\n0\r\n\r\n",
+)
+
+
+@given(
+    start=st.sampled_from((b"HTTP/1.1 200 OK", b"HTTP/1.0 200 OK", b"HTTP/1.1 204 None", b"HTTP/1.1 100 Go", b"SMTP")),
+    lines=st.lists(st.sampled_from(ODD_LINES), max_size=4),
+    body=st.sampled_from(WHOLE_BODIES) | st.binary(max_size=40),
+)
+def test_the_quick_way_to_read_a_whole_answer_says_what_the_parser_says(
+    start: bytes, lines: list[bytes], body: bytes
+) -> None:
+    data = b"\r\n".join([start, *lines]) + b"\r\n\r\n" + body
+    answer = read_whole(data)
+    if answer is not None:
+        head, read = answer
+        assert parsed(data, method="POST") == (head.status, head.fields, (), read, True, True)
+        assert read
+
+
+@pytest.mark.parametrize(
+    "rest", [b"Content-Length: 5\r\n\r\nhello", b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"]
+)
+def test_the_quick_way_takes_an_answer_only_when_it_is_whole(rest: bytes) -> None:
+    answers = [read_whole((OK + rest)[:end]) for end in range(len(OK + rest) + 1)]
+    assert [answer and answer[1] for answer in answers] == [None] * len(OK + rest) + [b"hello"]
+    assert read_whole(OK + rest + b"H") is None
+    assert read_whole(bytearray(OK + rest)) is not None
