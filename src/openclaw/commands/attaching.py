@@ -1,15 +1,17 @@
 """Files that a person sends along: named with an option, with `/attach`, or as `@path` in what they say.
 
 Reads them where the person stands, as the person could. A word with an `@` that names no file is just text, unless it can be nothing but
-a path; one that looks like a file is told of. `@server:uri` is references.py's.
+a path; one that looks like a file is told of. `@server:uri` is references.py's. A blank in a path has a backslash before it; on
+Windows, where that is part of paths, such a path stands in quotes.
 """
 
 import mimetypes
 import os
 import re
 import stat
+import sys
 from collections.abc import Collection, Iterator
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from urllib.parse import unquote
 
 import msgspec
@@ -24,8 +26,10 @@ _POINTER = re.compile(r"""(?<![^\s(])@(?:"(?P<double>[^"\n]+)"|'(?P<single>[^'\n
 _MARKS = ".,;:!?)"
 # What only a path begins with.
 _PATHS = ("./", "../", "/", "~/")
+_WINDOWS_PATH = re.compile(r"(?:[A-Za-z]:)?[\\/]|(?:\.{1,2}|~)[\\/]")
 # A folder or an ending, which a person's name has not.
-_LIKE_A_FILE = re.compile(r"[./]")
+_LIKE_A_FILE = re.compile(r"[./\\]")
+_IS_WINDOWS = sys.platform == "win32"
 
 
 def path_of(cwd: Path, name: str) -> Path:
@@ -67,7 +71,7 @@ def files_said(message: str, cwd: Path, servers: Collection[str] = ()) -> FilesS
         path = next((one for one in _meant(name) if path_of(cwd, one).is_file()), "")
         if path and path not in found:
             found[path] = read_file(cwd, path, f"@{path}")
-        elif not path and name.startswith(_PATHS):
+        elif not path and _is_path(name):
             raise UsageError(f"@{name}: there is no such file.")
         elif not path and _LIKE_A_FILE.search(word := name.rstrip(_MARKS)):
             missed.append(word)
@@ -76,18 +80,31 @@ def files_said(message: str, cwd: Path, servers: Collection[str] = ()) -> FilesS
 
 def _named(message: str, servers: Collection[str]) -> Iterator[str]:
     for match in _POINTER.finditer(message):
-        name = match["double"] or match["single"] or re.sub(r"\\(.)", r"\1", match["plain"])
+        name = match["double"] or match["single"] or plain_path(match["plain"])
         if name.partition(":")[0] not in servers or ":" not in name:
             yield name
 
 
 def _meant(name: str) -> list[str]:
     """The path as it stands, or without the marks that end a sentence."""
-    return list(dict.fromkeys([name, name.rstrip(_MARKS)]))
+    # To Windows both are the same file when the mark is a dot.
+    whole = name.rstrip(".") if _IS_WINDOWS else name
+    return list(dict.fromkeys([whole, name.rstrip(_MARKS)]))
 
 
-def typed_path(path: str) -> str:
-    """A path as it is typed behind an `@`."""
+def _is_path(name: str) -> bool:
+    return bool(_WINDOWS_PATH.match(name)) if _IS_WINDOWS else name.startswith(_PATHS)
+
+
+def plain_path(typed: str, *, windows: bool = _IS_WINDOWS) -> str:
+    """The path that was typed behind an `@`, without quotes."""
+    return typed if windows else re.sub(r"\\(.)", r"\1", typed)
+
+
+def typed_path(path: str, *, windows: bool = _IS_WINDOWS) -> str:
+    """A path as it is typed behind an `@`: one word."""
+    if windows:
+        return f'"{path}"' if re.search(r"[\s']", path) else path
     return re.sub(r"""([\s\\"'])""", r"\\\1", path)
 
 
@@ -100,6 +117,12 @@ def pasted_file(text: str) -> str:
         word = word[1:-1]
     elif word.startswith("file://"):
         word = unquote(word.removeprefix("file://"))
+        # Before the letter of a drive stands a sign of the address.
+        word = word.removeprefix("/") if _IS_WINDOWS else word
     else:
-        word = re.sub(r"\\(.)", r"\1", word)
-    return word if word.startswith(("/", "~/")) and os.path.isfile(os.path.expanduser(word)) else ""
+        word = plain_path(word)
+    return word if _is_whole(word) and os.path.isfile(os.path.expanduser(word)) else ""
+
+
+def _is_whole(path: str) -> bool:
+    return path.startswith(("/", "~/")) or (_IS_WINDOWS and PureWindowsPath(path).is_absolute())

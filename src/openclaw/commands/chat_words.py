@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from openclaw.commands.attaching import path_of, typed_path
+from openclaw.commands.attaching import path_of, plain_path, typed_path
 from openclaw.commands.chat_state import Chat
 from openclaw.commands.completion import known_names, tree
 from openclaw.commands.mcp_table import MCP
@@ -139,7 +139,7 @@ async def _pointed_at(chat: Chat, typed: str) -> dict[str, str]:
 
 def _files(cwd: Path, typed: str) -> dict[str, str]:
     """Files and folders that a path may go on with, as they are typed. Those with a dot in front only when one was typed."""
-    plain = re.sub(r"\\(.)", r"\1", typed)
+    plain = plain_path(typed).replace(os.sep, "/")
     start = plain.rpartition("/")[2]
     before = plain[: len(plain) - len(start)]
     found: dict[str, str] = {}

@@ -5,10 +5,12 @@ argument that is named must be there and match; the others are free.
 
 One pattern is read two ways. What *allows* (`covers`) takes no value that could mean something else than it says: no `..`, no address
 that readers disagree about, nothing through a shell, no interpreter with its program on the command line. What *denies or asks*
-(`touches`) takes whatever might be meant.
+(`touches`) takes whatever might be meant, in any case: systems differ about that. On Windows a path has two signs between its names, and
+dots and blanks at the end of one are not part of it.
 """
 
 import re
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote
@@ -21,6 +23,7 @@ from openclaw.security.policy import Named, NamePatterns, ToolKey, key_of
 from openclaw.security.risk import hosts_of, leaves
 from openclaw.wildcard import is_pattern, matches
 
+_IS_WINDOWS = sys.platform == "win32"
 # Sets of patterns remember which of them name a tool, for so many tools.
 _MOST_TOOLS = 10_000
 _LISTS = (list, tuple)
@@ -70,31 +73,31 @@ def parse(text: str, where: str = "", *, home: str = "") -> Pattern:
     return Pattern(written.text, written.name, NamePatterns([written.name]), written.arguments, where)
 
 
-def covers(wanted: Glob, value: Any, *, real: Sequence[str] = ()) -> bool:
+def covers(wanted: Glob, value: Any, *, real: Sequence[str] = (), windows: bool = _IS_WINDOWS) -> bool:
     """Whether an allowed `value` is meant for sure. `real` are the forms of where a path really leads, when somebody looked."""
     if wanted.argv is not None and isinstance(value, _LISTS):
         return _is_argv(wanted.argv, value) and not has_inline_code(value)
     if wanted.is_anything:
         return True
     if isinstance(value, _LISTS):
-        return bool(value) and all(covers(wanted, one) for one in value)
+        return bool(value) and all(covers(wanted, one, windows=windows) for one in value)
     if isinstance(value, Mapping):
         return False
     text = _text(value)
     if wanted.address is not None:
         return _is_address(wanted.address, text)
     if wanted.is_path:
-        return any(_is_path(wanted.text, one) for one in real or (text,))
+        return any(_is_path(wanted.text, one, windows) for one in real or (text,))
     return matches(wanted.text, text) and not (is_pattern(wanted.text) and _climbs(text))
 
 
-def touches(wanted: Glob, value: Any, *, real: Sequence[str] = ()) -> bool:
+def touches(wanted: Glob, value: Any, *, real: Sequence[str] = (), windows: bool = _IS_WINDOWS) -> bool:
     """Whether a denied or doubted `value` may be meant."""
     if wanted.is_anything:
         return True
     if wanted.argv is not None and isinstance(value, _LISTS):
         return _may_be_argv(wanted.argv, value)
-    return any(_may_be(wanted, _text(one), real) for _, one in leaves({"": value}))
+    return any(_may_be(wanted, _text(one), real, windows) for _, one in leaves({"": value}))
 
 
 def covers_call(pattern: Sequence[tuple[str, Glob]], arguments: Mapping[str, Any], paths: Paths) -> bool:
@@ -219,7 +222,11 @@ def _climbs(text: str) -> bool:
     return ".." in text and ".." in re.split(r"[/\\]", text)
 
 
-def _is_path(wanted: str, value: str) -> bool:
+def _is_path(wanted: str, value: str, windows: bool) -> bool:
+    if windows:
+        wanted, value = wanted.replace("\\", "/"), value.replace("\\", "/")
+        if value != _windows_form(value):
+            return False
     if not value or _climbs(value) or "\\" in value or "\0" in value:
         return False
     return _path_matches(_names(wanted), _names(value))
@@ -259,17 +266,29 @@ def _is_address(wanted: tuple[str, str, int, str], text: str) -> bool:
     return not _climbs(unquote(unquote(path))) and matches(wanted[3], given[3])
 
 
-def _may_be(wanted: Glob, text: str, real: Sequence[str]) -> bool:
+def _may_be(wanted: Glob, text: str, real: Sequence[str], windows: bool) -> bool:
     if wanted.address is not None:
         given = read_address(text)
         if given is not None:
             return _is_address(wanted.address, text)
         # One that readers differ about: the host alone decides.
         return wanted.address[1] in hosts_of({"url": text})
+    folded, forms = wanted.text.casefold(), [text, _normal(text), *real]
+    if not wanted.is_path and matches(folded, text.casefold()):
+        return True
+    if windows:
+        read = _windows_form(text)
+        folded, forms = folded.replace("\\", "/"), [*forms, read, _normal(read), *map(_windows_form, real)]
     if wanted.is_path:
-        return any(_path_matches(_names(wanted.text), _names(one)) for one in (text, _normal(text), *real))
-    folded = wanted.text.casefold()
-    return matches(folded, text.casefold()) or (_climbs(text) and matches(folded, _normal(text).casefold()))
+        names = _names(folded)
+        return any(_path_matches(names, _names(one.casefold())) for one in forms)
+    return (windows or _climbs(text)) and any(matches(folded, one.casefold()) for one in forms)
+
+
+def _windows_form(path: str) -> str:
+    """As Windows reads a path: one sign between the names, and no dots and blanks at the end of one."""
+    names = [name.rstrip(" ") for name in path.replace("\\", "/").split("/")]
+    return "/".join(name if name in (".", "..") else name.rstrip(". ") for name in names)
 
 
 def _normal(path: str) -> str:

@@ -67,6 +67,7 @@ def test_what_allows_takes_only_what_is_meant_for_sure(wanted: str, value: Any, 
         ("/etc/**", "/home/me/../../etc/passwd"),
         ("/etc/*", "/home/../etc/passwd"),
         ("/etc/**", "/etc/./passwd"),
+        ("/etc/**", "/ETC/passwd"),
         ("https://evil.net/*", "https://evil.net/x"),
         ("https://evil.net/*", "https://evil.net\\x"),
         ("https://evil.net/*", "https://me@evil.net/x"),
@@ -78,6 +79,28 @@ def test_what_allows_takes_only_what_is_meant_for_sure(wanted: str, value: Any, 
 )
 def test_what_denies_takes_whatever_may_be_meant(wanted: str, value: Any) -> None:
     assert touches(glob(wanted), value)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "value", "allows", "denies"),
+    [
+        (r"C:\notes\**", r"C:\notes\a.md", True, True),
+        (r"C:\notes\**", "C:/notes/a.md", True, True),
+        ("C:/notes/**", r"C:\notes\a.md", True, True),
+        ("C:/notes/*", r"C:\notes\a.md", False, True),
+        # One file in each pair: Windows ignores case, and dots and blanks at the end of a name.
+        ("C:/notes/**", r"c:\Notes\a.md", False, True),
+        ("C:/notes/**", r"C:\notes.\a.md", False, True),
+        ("C:/notes/**", r"C:\notes \a.md", False, True),
+        ("C:/notes/**", r"C:\plans\..\notes\a.md", False, True),
+        ("C:/notes/**", r"C:\plans\.. \notes\a.md", False, True),
+        ("C:/notes/**", r"C:\notes\.. \plans\a.md", False, True),
+        ("C:/notes/**", r"C:\plans\a.md", False, False),
+    ],
+)
+def test_on_windows_a_path_has_two_signs_between_its_names(wanted: str, value: str, allows: bool, denies: bool) -> None:
+    both = covers(glob(wanted), value, windows=True), touches(glob(wanted), value, windows=True)
+    assert both == (allows, denies)
 
 
 @pytest.mark.parametrize(
