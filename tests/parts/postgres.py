@@ -17,8 +17,9 @@ import socket
 import subprocess
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Self
 
@@ -207,19 +208,22 @@ class PostgresServer:
         self._end(signal.SIGKILL)
 
     def pause(self) -> None:
-        """It answers nothing any more; connections stay open."""
-        for pid in self._processes():
-            os.kill(pid, signal.SIGSTOP)
+        """It answers nothing any more; connections stay open. Returns when that is so, also for those that were being made."""
+        if self._process is None:
+            return
+        # The one that begins all others first: what it begins before it stands still would go on answering.
+        _halt([self._process.pid])
+        _halt(self._children())
 
     def resume(self) -> None:
-        for pid in self._processes():
-            os.kill(pid, signal.SIGCONT)
+        if self._process is not None:
+            for pid in [self._process.pid, *self._children()]:
+                _send(pid, signal.SIGCONT)
 
-    def _processes(self) -> list[int]:
-        if self._process is None:
-            return []
+    def _children(self) -> list[int]:
+        assert self._process is not None
         own = self._process.pid
-        return [own, *(pid for pid, parent in _parents() if parent == own)]
+        return [pid for pid, parent in _parents() if parent == own]
 
     def _end(self, how: signal.Signals) -> None:
         process, self._process = self._process, None
@@ -231,10 +235,7 @@ class PostgresServer:
         process.send_signal(how)
         if how == signal.SIGKILL:
             for pid in children:
-                try:
-                    os.kill(pid, how)
-                except ProcessLookupError:
-                    pass
+                _send(pid, how)
         process.wait(HANG_GUARD)
         for handle in handles:
             poll = select.poll()
@@ -356,6 +357,29 @@ def _parents() -> list[tuple[int, int]]:
             except (FileNotFoundError, ProcessLookupError):
                 pass
     return found
+
+
+def _send(pid: int, what: signal.Signals) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(pid, what)
+
+
+def _halt(pids: Sequence[int]) -> None:
+    """Returns when they stand still, or are gone: a signal is sent before it has any effect."""
+    for pid in pids:
+        _send(pid, signal.SIGSTOP)
+    give_up = time.monotonic() + HANG_GUARD
+    while any(_runs(pid) for pid in pids):
+        assert time.monotonic() < give_up, "a process of PostgreSQL does not stop"
+        os.sched_yield()
+
+
+def _runs(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state not in ("T", "Z", "X")
 
 
 def _handle(pid: int) -> int | None:

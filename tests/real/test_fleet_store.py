@@ -400,9 +400,6 @@ async def test_while_the_database_is_away_turns_wait_and_then_are_refused_in_one
         await hasty.close()
 
 
-# On a busy machine it failed once and was not explained yet: it runs where the machine is its own.
-@pytest.mark.full
-@pytest.mark.alone
 async def test_a_database_that_says_nothing_fences_a_gateway_and_lets_it_go_on_when_it_is_back() -> None:
     with PostgresServer() as server:
         times = Times(beat=0.1, ttl=1.0, fence=0.5)

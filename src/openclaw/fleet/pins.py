@@ -20,6 +20,7 @@ from openclaw.fleet.revisions import Revisions
 from openclaw.mcp.cache import identity
 from openclaw.mcp.pin_store import Pins
 from openclaw.mcp.tools.pins import Pin
+from openclaw.sessions.lock import FOREVER, KeyLocks
 
 PIN: Final = "pin"
 # No tool has such a name.
@@ -70,6 +71,8 @@ class FleetPins:
         self._database = database
         # Of each server that was read here, what its pins came to.
         self._known: dict[str, str] = {}
+        # What is read or written here of a server, one after the other.
+        self._at_work = KeyLocks()
         self._heard: Callable[[Collection[str]], None] = lambda servers: None
         revisions.follow(PIN, self._look)
 
@@ -78,8 +81,8 @@ class FleetPins:
         self._heard = heard
 
     async def read(self, spec: ServerSpec) -> Pins:
-        rows = await self._database.rows(_READ, identity(spec))
-        self._known[identity(spec)] = _sum_of(rows)
+        async with self._at_work.hold(identity(spec), FOREVER):
+            rows = await self._read(identity(spec))
         return await asyncio.to_thread(pins_of, rows) if len(rows) > _MANY else pins_of(rows)
 
     async def add(self, spec: ServerSpec, before: Pins, after: Pins) -> Pins:
@@ -102,24 +105,41 @@ class FleetPins:
                 rows: list[Record] = await connection.fetch(_READ, server)
             return rows
 
-        rows = await self._database.settled(write)
-        self._known[server] = _sum_of(rows)
+        async with self._at_work.hold(server, FOREVER):
+            rows = await self._database.settled(write)
+            self._known[server] = _sum_of(rows)
         return pins_of(rows)
 
     async def accept(self, spec: ServerSpec, pins: Pins) -> None:
-        await self._database.settled(lambda connection: keep(connection, identity(spec), spec.name, pins))
-        await self.read(spec)
+        server = identity(spec)
+        async with self._at_work.hold(server, FOREVER):
+            await self._database.settled(lambda connection: keep(connection, server, spec.name, pins))
+            await self._read(server)
+
+    async def _read(self, server: str) -> Sequence[Record]:
+        rows = await self._database.rows(_READ, server)
+        self._known[server] = _sum_of(rows)
+        return rows
 
     async def _look(self) -> None:
         """Something was pinned somewhere: is it something that we have read?"""
-        if not self._known:
-            return
-        found = dict.fromkeys(self._known, _NOTHING)
-        found |= {row["server"]: row["sum"] for row in await self._database.rows(_SUMS, list(self._known))}
-        changed = {server for server, total in found.items() if self._known.get(server) != total}
+        changed: set[str] = set()
+        for server in await self._differing(self._known):
+            # The notice of what we write ourselves may be here before the answer to it: then it is no news.
+            async with self._at_work.hold(server, FOREVER):
+                if found := await self._differing([server]):
+                    self._known |= found
+                    changed.add(server)
         if changed:
-            self._known |= {server: found[server] for server in changed}
             self._heard(changed)
+
+    async def _differing(self, servers: Collection[str]) -> dict[str, str]:
+        """Of these servers, those whose pins are others than we know, and what they come to now."""
+        if not servers:
+            return {}
+        found = dict.fromkeys(servers, _NOTHING)
+        found |= {row["server"]: row["sum"] for row in await self._database.rows(_SUMS, list(servers))}
+        return {server: total for server, total in found.items() if self._known.get(server) != total}
 
 
 async def keep(connection: Connection, server: str, name: str, pins: Pins) -> None:
