@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from openclaw.conversation import Answer, AskedCall, Conversation, Nobody, Offer
 from openclaw.errors import AuthError, StoreError
 from openclaw.event_hub import EventHub
 from openclaw.fleet.database import Address, Connection, Database, Record
+from openclaw.fleet.faults import UnreachableError
 from openclaw.fleet.fleet import Fleet
 from openclaw.fleet.grants import FleetGrants
 from openclaw.fleet.pins import FleetPins
@@ -35,7 +37,9 @@ from openclaw.secrets.store.encrypted import EncryptedStore
 from openclaw.security.audit_file import AuditFile
 from parts.auth_program import Clock, Program, called_by_processes
 from parts.auth_server import AuthServer
+from parts.chaos_proxy import ChaosProxy
 from parts.postgres import PostgresServer, fleet_at, free_port
+from parts.processes import HANG_GUARD
 
 pytestmark = pytest.mark.real
 
@@ -497,6 +501,28 @@ async def test_a_run_is_claimed_by_one_gateway_ended_from_another_and_lost_with_
     lost = await other.runs.claim(run_state("s"))
     assert lost is not None
     assert (lost.state, lost.reason) == ("over", "lost")
+
+
+async def test_a_run_that_was_refused_because_the_database_fell_silent_is_entered_nowhere(
+    two: tuple[Fleet, Fleet], url: str, postgres: PostgresServer
+) -> None:
+    """The link is cut at every place of the database's answers, so also when it has entered the run: nobody would ever end that one."""
+    refused: list[str] = []
+    async with ChaosProxy(postgres.port) as proxy:
+        fleet = fleet_at(url.replace(f":{postgres.port}/", f":{proxy.port}/"), listen_url=url, patience=0.0)
+        await fleet.runs.claim(run_state("r-0"))
+        for size in count(1, 4):
+            proxy.allow(down=size)
+            try:
+                await fleet.runs.claim(run_state(f"r-{size}"))
+                break
+            except UnreachableError:
+                refused.append(f"r-{size}")
+        assert refused
+        async with asyncio.timeout(HANG_GUARD):
+            while any([await two[0].runs.find(id) for id in refused]):
+                await asyncio.sleep(0.01)
+        await fleet.close()
 
 
 async def test_a_gateway_works_whose_user_may_only_read_and_add_to_the_audit_trail(url: str, tmp_path: Path) -> None:

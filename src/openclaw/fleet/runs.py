@@ -34,6 +34,8 @@ _CLAIM = (
     "INSERT INTO openclaw.run AS r (id, gateway, mark, agent, session) VALUES ($1, $2, $3, $4, $5)"
     " ON CONFLICT (id) DO UPDATE SET mark = r.mark WHERE r.mark = excluded.mark RETURNING id"
 )
+# Entered perhaps, and nobody carries it out.
+_WITHDRAW = "DELETE FROM openclaw.run WHERE id = $1 AND mark = $2"
 _READ = (
     "SELECT id, agent, session, extract(epoch FROM began)::float8 AS began, ended IS NOT NULL AS is_over, reason,"
     " openclaw.alive(gateway) AS alive FROM openclaw.run"
@@ -81,7 +83,12 @@ class FleetRuns:
             values = (state.run, me, mark, state.agent, state.session_key.encode())
             return await connection.fetchval(_CLAIM, *values) is not None
 
-        return None if await self._database.run(enter) else await self.find(state.run)
+        try:
+            entered = await self._database.run(enter)
+        except UnreachableError:
+            self._settling.later("a run", lambda connection: connection.execute(_WITHDRAW, state.run, mark), me)
+            raise
+        return None if entered else await self.find(state.run)
 
     def over(self, state: RunState) -> None:
         task = asyncio.get_running_loop().create_task(self._over(state), name="fleet-run-over")

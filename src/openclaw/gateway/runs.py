@@ -25,6 +25,7 @@ from openclaw.redact import redact
 from openclaw.reply import Reply
 from openclaw.run_state import RunState
 from openclaw.security.unframe import Unframer
+from openclaw.to_the_end import to_the_end
 
 _log = logging.getLogger(__name__)
 
@@ -206,14 +207,16 @@ class Runs:
     async def begin(self, id: str, agent: str, session: str, work: Work, *, said: dict[str, Any]) -> Run:
         """Start a run with what is said in it; the one that has this id already is given back. Raises UsageError for an id nobody should
         use, BegunBeforeError when another gateway has it, StoreError when nobody knows."""
-        if id and (found := self.find(id)) is not None:
-            return found
         if len(id) > _LONGEST_ID or not all(one.isalnum() or one in "-_" for one in id) or not id.isascii():
             raise UsageError(f"The id of a run is at most {_LONGEST_ID} letters, digits, `-` and `_`.")
-        self._forget()
+        # To its end also when whoever asked leaves meanwhile: others are told of a run here, which then has to be one.
+        return await to_the_end(self._begun(Run(id or secrets.token_urlsafe(12), agent, session), work, said))
+
+    async def _begun(self, run: Run, work: Work, said: dict[str, Any]) -> Run:
+        if (found := self.find(run.id)) is not None:
+            return found
         if self.under_way >= MOST_RUNS:
             raise TooManyRunsError(f"{MOST_RUNS} runs are under way already.", hint="Wait for one to end.")
-        run = Run(id or secrets.token_urlsafe(12), agent, session)
         before = await self.directory.claim(run.state())
         if before is not None:
             if (found := self.find(run.id)) is not None:
@@ -223,7 +226,7 @@ class Runs:
         # What somebody says is in the store when the model has answered; who comes before that sees it here.
         run.add("said", said)
         self._runs[run.id] = run
-        self._events.send(RunChanged(run.id, agent, session))
+        self._events.send(RunChanged(run.id, run.agent, run.session))
         run.task = asyncio.get_running_loop().create_task(self._carry_out(run, work), name=f"run-{run.id}")
         run.task.add_done_callback(lambda task: self._end(run, "cancelled", has_said_so=False))
         return run

@@ -13,6 +13,7 @@ from openclaw.event_hub import EventHub
 from openclaw.gateway.run_directory import OwnDirectory, RunDirectory
 from openclaw.gateway.runs import Run, Runs
 from openclaw.reply import Reply
+from openclaw.run_state import RunState
 from parts.postgres import PostgresServer, fleet_at
 from parts.processes import HANG_GUARD
 
@@ -30,6 +31,24 @@ async def directory(request: pytest.FixtureRequest) -> AsyncIterator[RunDirector
     await fleet.begin()
     yield fleet.runs
     await fleet.close()
+
+
+class LateAnswers(OwnDirectory):
+    """Another directory, whose word on what was entered comes when it is let."""
+
+    def __init__(self, directory: RunDirectory) -> None:
+        self._directory = directory
+        self.entered = asyncio.Event()
+        self.answer = asyncio.Event()
+
+    async def claim(self, state: RunState) -> RunState | None:
+        before = await self._directory.claim(state)
+        self.entered.set()
+        await self.answer.wait()
+        return before
+
+    def over(self, state: RunState) -> None:
+        self._directory.over(state)
 
 
 class Work:
@@ -62,6 +81,22 @@ async def test_a_run_that_is_asked_for_again_and_at_once_is_begun_once(directory
     assert await ended(begun[0]) == "done"
     again = await runs.begin("mine", "main", SESSION, work, said={})
     assert (again, work.begun) == (begun[0], 1)
+
+
+async def test_a_run_whose_caller_leaves_while_it_is_entered_is_begun_all_the_same(directory: RunDirectory) -> None:
+    """Others are told of it from then on: whoever asks again under its id must find one that ends."""
+    late, work = LateAnswers(directory), Work()
+    runs = Runs(EventHub(), late)
+    asking = asyncio.create_task(runs.begin("mine", "main", SESSION, work, said={}))
+    await late.entered.wait()
+    asking.cancel()
+    late.answer.set()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    work.go_on.set()
+    run = await runs.begin("mine", "main", SESSION, work, said={})
+    assert (await ended(run), work.begun) == ("done", 1)
+    await runs.drain(HANG_GUARD)
 
 
 async def test_a_run_here_is_nobody_elses_and_is_listed_once(directory: RunDirectory) -> None:
