@@ -56,8 +56,8 @@ bench-page: setup ## measure the gateway's page in a real browser (needs Chromiu
 soak: setup ## calls, kills, cuts and reloads for MINUTES; exit 1 when anything is lost or left
 	@$(PY) -m bench.soak --minutes $(or $(MINUTES),10)
 
-chaos-fleet: setup ## eight gateways on one PostgreSQL, killed, frozen, cut off and failed over for MINUTES; SEED repeats the blows; exit 1 when a promise is broken
-	@PYTHONPATH=tests $(PY) -m parts.fleet_chaos --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
+chaos-fleet: setup ## eight gateways on one PostgreSQL, killed, frozen, cut off and failed over for MINUTES; SEED repeats the blows; exit 1 when a promise is broken; BROKEN_FENCE=1: exit 0 when that is caught within a minute
+	@PYTHONPATH=tests $(PY) -m parts.fleet_chaos $(if $(SEED),--seed $(SEED)) $(if $(BROKEN_FENCE),--broken-fence --minutes 0.5 --only pause --failovers 0,--minutes $(or $(MINUTES),10))
 
 attacks: setup ## replay AgentDojo's attacks and tasks in every mode of approvals and write docs/security-figures.md
 	@$(PY) -m bench.agentdojo $(if $(SUITES),--suites $(SUITES)) $(if $(MODES),--modes $(MODES)) $(if $(EVERY),--every $(EVERY))

@@ -18,16 +18,18 @@ async def test_no_promise_is_broken_in_a_minute_and_a_half_of_blows_and_every_co
 ) -> None:
     outcome = await fleet_chaos.run(tmp_path, seconds=90.0, seed=1, failovers=1)
     print(outcome)
-    assert (outcome.broken, outcome.stuck) == ([], ()), str(outcome)
+    assert (outcome.broken, outcome.stuck, outcome.caught) == ([], (), None), str(outcome)
     # Otherwise nothing was tried.
     assert outcome.reasons["done"] > fleet_chaos.SESSIONS
     assert outcome.history.taken
 
 
 async def test_a_fence_that_was_taken_away_is_noticed_within_a_minute(tmp_path: Path) -> None:
-    """The last pause begins within half a minute, and ends within the whole."""
+    """The run ends when it is noticed: the first gateway wakes some twenty seconds after the first blow, and writes on."""
     outcome = await fleet_chaos.run(
         tmp_path, seconds=30.0, seed=4, failovers=0, only=("pause",), prepare=fleet_chaos.break_fence
     )
     print(outcome)
     assert "fenced" in {fault.kind for fault in outcome.broken}, str(outcome)
+    assert outcome.caught is not None, str(outcome)
+    assert outcome.caught <= fleet_chaos.CAUGHT_WITHIN, str(outcome)

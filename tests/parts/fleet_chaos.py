@@ -5,7 +5,8 @@
 All parts are real: gateways are processes of `openclaw`, each with its own MCP server on stdio that writes down every call it carries out;
 the model is a server on the chat-completions wire that calls that tool once in every turn. Callers ask with `POST /v1/runs` under an id of
 their own, at any gateway, and ask again elsewhere under the same id until they are told how the run ended. Two triggers in the database
-write down who stores what and who takes which conversation from whom. What came of it is a History, which `fleet_history.py` judges.
+write down who stores what and who takes which conversation from whom. What came of it is a History, which `fleet_history.py` judges at the
+end; and what is stored by then, every few seconds: a promise that is surely broken ends the run at once.
 
 A seed gives the same blows at the same times against the same gateways; how all that falls together is up to the machine.
 """
@@ -37,7 +38,7 @@ from openclaw.sessions.event import Custom, Said, SessionEvent, unpack
 from parts import loaded, planned_server
 from parts.chaos_proxy import Chaos, ChaosProxy
 from parts.command_line import local_model
-from parts.fleet_history import Asked, Broken, History, Stored, Taken, broken, summary
+from parts.fleet_history import Asked, Broken, History, Stored, Taken, broken, broken_so_far, summary
 from parts.gateways import READY, Home, home
 from parts.model_servers import Answer, Call, ChatServer, Reply
 from parts.postgres import PostgresServer
@@ -62,6 +63,10 @@ REQUEST_SECONDS = 3.0
 TURN_SECONDS = 120.0
 # Seconds before a caller asks again.
 ASK_AGAIN = 0.2
+# Seconds between two looks at what is stored.
+LOOK = 2.0
+# Seconds after the start within which it has to be seen that there is no fence.
+CAUGHT_WITHIN = 60.0
 # How often something is said again that was lost.
 SAID_AGAIN = 2
 
@@ -192,10 +197,10 @@ class Cluster:
         finally:
             await connection.close()
 
-    async def fetch(self, statement: str) -> list[asyncpg.Record]:
+    async def fetch(self, statement: str, *values: object) -> list[asyncpg.Record]:
         connection = await asyncpg.connect(self._primary.url(self._database))
         try:
-            return list(await connection.fetch(statement))
+            return list(await connection.fetch(statement, *values))
         finally:
             await connection.close()
 
@@ -334,7 +339,10 @@ class Callers:
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """`stuck` are the conversations that could not be gone on with when all was quiet again, and who has them."""
+    """`stuck` are the conversations that could not be gone on with when all was quiet again, and who has them.
+
+    `caught`: so many seconds after the start a promise was seen to be broken, which ended the run; None: it went on to its end.
+    """
 
     seed: int
     seconds: float
@@ -342,10 +350,12 @@ class Outcome(msgspec.Struct, frozen=True):
     blows: dict[str, int]
     reasons: dict[str, int]
     stuck: tuple[str, ...]
+    caught: float | None
 
     @property
     def broken(self) -> list[Broken]:
-        return broken(self.history)
+        # A run that was cut short says nothing about what was asked for at that moment.
+        return broken(self.history) if self.caught is None else broken_so_far(self.history)
 
     def __str__(self) -> str:
         blows = " · ".join(f"{kind} {count}" for kind, count in sorted(self.blows.items()))
@@ -354,7 +364,8 @@ class Outcome(msgspec.Struct, frozen=True):
             f"seed {self.seed}, {self.seconds:.0f} s, {GATEWAYS} gateways, {SESSIONS} conversations, {CALLERS} callers",
             f"blows: {blows}",
             f"told: {told}",
-            f"{summary(self.history)} · stuck {len(self.stuck)}",
+            f"{summary(self.history, self.broken)} · stuck {len(self.stuck)}",
+            *([] if self.caught is None else [f"caught after {self.caught:.0f} s: the run ended there"]),
             *(f"  {one.kind}: {one.what}" for one in self.broken[:20]),
             *(f"  stuck: {one}" for one in self.stuck),
         ]
@@ -375,6 +386,8 @@ async def run(
 ) -> Outcome:
     """`prepare` is given the database before anybody uses it."""
     began = time.monotonic()
+    caught: float | None = None
+    stuck: tuple[str, ...] = ()
     async with AsyncExitStack() as stack:
         database = await stack.enter_async_context(cluster())
         await database.execute(_WITNESS)
@@ -390,19 +403,40 @@ async def run(
         client = await stack.enter_async_context(aiohttp.ClientSession(timeout=timeout, connector=connector))
         callers = Callers(seed, members, client)
         blows = schedule(seed, seconds, failovers=failovers, only=only)
-        calm = asyncio.Event()
-        async with asyncio.TaskGroup() as group:
-            for _ in range(CALLERS):
-                group.create_task(callers.call(calm.is_set))
-            await asyncio.gather(*(_strike(blow, members, database, random.Random(seed)) for blow in blows))
-            calm.set()
-        # Everybody is back: every conversation goes on by itself.
-        done = await _each(range(SESSIONS), lambda number: callers.say(f"s{number}"))
-        stuck = await _stuck(database, {f"s{number}" for number in range(SESSIONS) if not done[number]})
-        await asyncio.gather(*(member.stop() for member in members))
-        history = await _history(database, callers.asked, [member.calls for member in members])
+        witness = Witness(database)
+        seen = asyncio.create_task(witness.broken())
+        told = asyncio.create_task(_told(blows, seed, members, database, callers))
+        try:
+            await asyncio.wait({seen, told}, return_when=asyncio.FIRST_COMPLETED)
+            if told.done():
+                stuck = told.result()
+                await asyncio.gather(*(member.stop() for member in members))
+            else:
+                seen.result()
+                caught = time.monotonic() - began
+        finally:
+            for task in (seen, told):
+                task.cancel()
+            await asyncio.gather(seen, told, return_exceptions=True)
+        await witness.look()
+        history = witness.history(callers.asked, [member.calls for member in members])
     kinds = Counter(str(blow.kind) for blow in blows)
-    return Outcome(seed, time.monotonic() - began, history, dict(kinds), dict(callers.reasons), stuck)
+    return Outcome(seed, time.monotonic() - began, history, dict(kinds), dict(callers.reasons), stuck, caught)
+
+
+async def _told(
+    blows: Sequence[Blow], seed: int, members: Sequence[Member], database: Cluster, callers: Callers
+) -> tuple[str, ...]:
+    """The whole run from the first blow on. The conversations that were stuck in the end."""
+    calm = asyncio.Event()
+    async with asyncio.TaskGroup() as group:
+        for _ in range(CALLERS):
+            group.create_task(callers.call(calm.is_set))
+        await asyncio.gather(*(_strike(blow, members, database, random.Random(seed)) for blow in blows))
+        calm.set()
+    # Everybody is back: every conversation goes on by itself.
+    done = await _each(range(SESSIONS), lambda number: callers.say(f"s{number}"))
+    return await _stuck(database, {f"s{number}" for number in range(SESSIONS) if not done[number]})
 
 
 async def _each(numbers: Sequence[int], work: Callable[[int], Awaitable[bool]]) -> list[bool]:
@@ -489,32 +523,62 @@ async def _stuck(database: Cluster, sessions: set[str]) -> tuple[str, ...]:
     )
 
 
-async def _history(database: Cluster, asked: Sequence[Asked], calls: Sequence[Path]) -> History:
-    rows = await database.fetch(
-        "SELECT s.key, e.body, w.writer, w.holder, w.fence FROM openclaw.event e JOIN openclaw.session s ON s.number = e.session"
-        " LEFT JOIN witness.stored w ON w.session = e.session AND w.seq = e.seq ORDER BY e.session, e.seq"
-    )
-    stored = []
-    for row in rows:
-        turn, part, says_done = _part(unpack(row["body"], ()))
-        session = bytes(row["key"]).decode().rpartition(":")[2]
-        stored.append(
-            Stored(session, turn, part, row["writer"], _short(row["holder"]), row["fence"], says_done=says_done)
+class Witness:
+    """What the database holds, read as it grows: events are never changed, and those of one conversation come in their order."""
+
+    def __init__(self, database: Cluster) -> None:
+        self._database = database
+        # Of each conversation.
+        self._stored: dict[int, list[Stored]] = {}
+        self._taken: list[Taken] = []
+
+    async def broken(self) -> None:
+        """Returns when a promise is surely broken."""
+        while True:
+            await asyncio.sleep(LOOK)
+            # Between a primary and the next there is nobody to ask.
+            with suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError):
+                fresh = await self.look()
+                if broken_so_far(
+                    History((), [one for number in fresh for one in self._stored[number]], (), self._taken)
+                ):
+                    return
+
+    async def look(self) -> list[int]:
+        """Read what is new. The conversations in which something is."""
+        known = list(self._stored)
+        rows = await self._database.fetch(
+            "SELECT e.session, s.key, e.body, w.writer, w.holder, w.fence FROM openclaw.event e"
+            " JOIN openclaw.session s ON s.number = e.session"
+            " LEFT JOIN witness.stored w ON w.session = e.session AND w.seq = e.seq"
+            " LEFT JOIN unnest($1::bigint[], $2::int[]) AS known (session, count) ON known.session = e.session"
+            " WHERE e.seq > coalesce(known.count, 0) ORDER BY e.session, e.seq",
+            *(known, [len(self._stored[number]) for number in known]),
         )
-    taken = [
-        Taken(bytes(row["key"]).decode(), row["fence"], _short(row["former"]), _short(row["taker"]), row["alive"])
-        for row in await database.fetch(
+        taken = await self._database.fetch(
             "SELECT s.key, t.fence, t.former, t.taker, t.alive FROM witness.taken t"
             " JOIN openclaw.session s ON s.number = t.session ORDER BY t.session, t.fence"
         )
-    ]
-    carried_out = [
-        line.removeprefix("count ")
-        for file in calls
-        for line in file.read_text().splitlines()
-        if line.startswith("count ")
-    ]
-    return History(asked, stored, carried_out, taken)
+        for row in rows:
+            turn, part, says_done = _part(unpack(row["body"], ()))
+            session = bytes(row["key"]).decode().rpartition(":")[2]
+            self._stored.setdefault(row["session"], []).append(
+                Stored(session, turn, part, row["writer"], _short(row["holder"]), row["fence"], says_done=says_done)
+            )
+        self._taken = [
+            Taken(bytes(row["key"]).decode(), row["fence"], _short(row["former"]), _short(row["taker"]), row["alive"])
+            for row in taken
+        ]
+        return sorted({row["session"] for row in rows})
+
+    def history(self, asked: Sequence[Asked], calls: Sequence[Path]) -> History:
+        carried_out = [
+            line.removeprefix("count ")
+            for file in calls
+            for line in file.read_text().splitlines()
+            if line.startswith("count ")
+        ]
+        return History(asked, [one for stored in self._stored.values() for one in stored], carried_out, self._taken)
 
 
 def _short(name: str) -> str:
@@ -562,7 +626,9 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(2)))
     parser.add_argument("--only", nargs="*", choices=get_args(Kind), default=())
     parser.add_argument("--failovers", type=int, help="how many; one in about two minutes unless told otherwise")
-    parser.add_argument("--broken-fence", action="store_true", help="take the fence away, to see that it is missed")
+    parser.add_argument(
+        "--broken-fence", action="store_true", help="take the fence away, to see that it is missed within a minute"
+    )
     parser.add_argument("--keep", type=Path, help="a folder that stays, with the logs of all gateways")
     given = parser.parse_args()
     folder = given.keep or Path(tempfile.mkdtemp(prefix="openclaw-chaos-"))
@@ -582,6 +648,8 @@ def main() -> int:
         if given.keep is None:
             shutil.rmtree(folder, ignore_errors=True)
     print(outcome, flush=True)
+    if given.broken_fence:
+        return 0 if outcome.caught is not None and outcome.caught <= CAUGHT_WITHIN else 1
     return 1 if outcome.broken or outcome.stuck else 0
 
 

@@ -87,9 +87,14 @@ def broken(history: History) -> list[Broken]:
     ]
 
 
-def summary(history: History) -> str:
+def broken_so_far(history: History) -> list[Broken]:
+    """What is certain while turns still go on, told from what is stored alone: nothing that comes later mends it."""
+    return [*_doubled(history), *_interleaved(history), *_fenced(history), *_stolen(history)]
+
+
+def summary(history: History, faults: Sequence[Broken]) -> str:
     """The counts, with a number for every promise: zeros when all were kept."""
-    found = Counter(one.kind for one in broken(history))
+    found = Counter(one.kind for one in faults)
     told = sum(one.acknowledged for one in history.asked)
     counts = {
         "asked": len(history.asked),
