@@ -66,5 +66,5 @@ async def serving(
             yield server, runner, place
         finally:
             server.leave()
-            await server.drain(0)
+            await server.finish(0)
             assert not place.exists()

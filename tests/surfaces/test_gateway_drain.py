@@ -95,3 +95,6 @@ def test_an_idle_gateway_has_nothing_to_wait_for(tmp_path: Path) -> None:
         assert place.run("gateway", "stop", "--drain").stdout == "No gateway runs.\n"
         misused = place.run("gateway", "stop", "--within", "3")
         assert (misused.returncode, "belong to --drain" in misused.stderr) == (2, True)
+        backwards = place.run("gateway", "stop", "--drain", "--within", "2", "--grace", "3")
+        assert backwards.stderr.startswith("error: --grace 3 is longer than the whole drain, which is over after 2 s.")
+        assert backwards.returncode == 2

@@ -47,7 +47,7 @@ async def at_the_terminal_of_a_gateway(ask: Ask, use: Callable[[Terminal], objec
                     return terminal.ends()
 
             code, rest = await asyncio.to_thread(sit)
-            await server.drain(HANG_GUARD)
+            await server.finish(HANG_GUARD)
     return heard, code, rest
 
 

@@ -182,11 +182,17 @@ def _drain_of(context: Context, parsed: Parsed) -> tuple[float, float] | None:
         if limit is not None or grace is not None:
             raise UsageError("--within and --grace belong to --drain.", hint="Run: openclaw gateway stop --drain")
         return None
+    limit = DRAIN_LIMIT if limit is None else limit
     if grace is None:
-        # Without others nobody could take what is sent elsewhere.
+        # Without others nobody could take what is sent elsewhere. What runs has at least as long again to end.
         is_alone = load_config(context.paths, context.env).root.session.store != "postgres"
-        grace = 0.0 if is_alone else DRAIN_GRACE
-    return DRAIN_LIMIT if limit is None else limit, grace
+        grace = 0.0 if is_alone else min(DRAIN_GRACE, limit / 2)
+    elif grace > limit:
+        raise UsageError(
+            f"--grace {grace:g} is longer than the whole drain, which is over after {limit:g} s.",
+            hint="Give --within more seconds than --grace.",
+        )
+    return limit, grace
 
 
 async def _stop(paths: Paths, drain: tuple[float, float] | None = None) -> int | None:

@@ -103,7 +103,7 @@ class ControlServer:
             self._server = None
             self._place.unlink(missing_ok=True)
 
-    async def drain(self, patience: float) -> None:
+    async def finish(self, patience: float) -> None:
         """Wait for the commands that run, then end those that still do."""
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=patience)

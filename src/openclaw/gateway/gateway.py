@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 # Calls that run when a gateway is told to stop get this long to finish.
-DRAIN_SECONDS = 10.0
+FINISH_SECONDS = 10.0
 
 
 async def serve(
@@ -85,7 +85,7 @@ async def serve(
                 gc.freeze()
                 await stop.wait()
                 _log.info("The gateway stops.")
-                await gateway.drain()
+                await gateway.finish()
 
 
 @asynccontextmanager
@@ -118,14 +118,14 @@ class Gateway:
             root,
             status=self.status,
             stop=stop.set,
-            drain=self.finish,
+            drain=self.drain,
             catch_up=self._catch_up,
             page=self.page,
         )
         self._control = ControlServer(app.paths.control_socket, self._runner)
         self._readiness = Readiness(app)
         self._draining: Draining | None = None
-        self._finishing: asyncio.Task[None] | None = None
+        self._drain: asyncio.Task[None] | None = None
         self._manager: Manager
         self.http: HttpServer
         self._reloader: Reloader
@@ -236,19 +236,19 @@ class Gateway:
         """Read the config again, changed or not."""
         self._reloader.reload_soon()
 
-    def finish(self, limit: float, grace: float) -> None:
+    def drain(self, limit: float, grace: float) -> None:
         """Stop when what was begun has ended, after `limit` seconds at the latest. For `grace` seconds what comes is still taken."""
         if self._draining is None:
             self._draining = Draining(self.app, self._readiness, self._runner, self._runs, self.http)
-            self._finishing = asyncio.create_task(self._finish(self._draining, limit, grace), name="drain")
+            self._drain = asyncio.create_task(self._drained(self._draining, limit, grace), name="gateway-drain")
 
-    async def _finish(self, draining: Draining, limit: float, grace: float) -> None:
+    async def _drained(self, draining: Draining, limit: float, grace: float) -> None:
         try:
             await draining.run(limit, grace)
         finally:
             self._stop.set()
 
-    async def drain(self) -> None:
+    async def finish(self) -> None:
         """Take no more work, and wait for what runs."""
         self._runner.take_no_more()
         self._control.leave()
@@ -259,18 +259,18 @@ class Gateway:
         self.app.engine.questions.close()
         self._events.close_readers()
         await asyncio.gather(
-            self._control.drain(DRAIN_SECONDS), self._runs.drain(DRAIN_SECONDS), self.http.drain(DRAIN_SECONDS)
+            self._control.finish(FINISH_SECONDS), self._runs.finish(FINISH_SECONDS), self.http.finish(FINISH_SECONDS)
         )
 
     async def close(self) -> None:
         """End what still runs."""
-        if self._finishing is not None:
-            await _ended(self._finishing)
+        if self._drain is not None:
+            await _ended(self._drain)
         self._control.leave()
-        await self._control.drain(0)
-        await self._runs.drain(0)
+        await self._control.finish(0)
+        await self._runs.finish(0)
         await self.http.leave()
-        await self.http.drain(0)
+        await self.http.finish(0)
 
     def busy(self) -> int:
         return self._control.busy + self.http.busy + self._runs.under_way

@@ -202,7 +202,7 @@ class HttpServer:
         for server in servers:
             server.close()
 
-    async def drain(self, patience: float) -> None:
+    async def finish(self, patience: float) -> None:
         """Wait for the requests that run, then end those that still do."""
         self._is_stopping = True
         try:

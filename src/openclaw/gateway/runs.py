@@ -257,7 +257,7 @@ class Runs:
     def under_way(self) -> int:
         return sum(not run.is_over for run in self._runs.values())
 
-    async def drain(self, patience: float) -> None:
+    async def finish(self, patience: float) -> None:
         """Wait for the runs that go on, then end those that still do."""
         tasks = [run.task for run in self._runs.values() if run.task is not None and not run.task.done()]
         if tasks:

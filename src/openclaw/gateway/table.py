@@ -32,7 +32,7 @@ _GATEWAY = Command(
                 ),
                 Option(
                     "grace",
-                    "With --drain: take what still comes for so long; 5 in a fleet, else 0.",
+                    "With --drain: take what still comes for so long (part of --within); 5 in a fleet, else 0.",
                     "SECONDS",
                     kind="float",
                 ),

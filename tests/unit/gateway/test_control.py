@@ -289,7 +289,7 @@ async def test_nothing_is_begun_for_a_caller_who_lost_patience() -> None:
     async with serving(work) as (server, _, place):
         async with calling(place, go=False):
             pass
-        await server.drain(HANG_GUARD)
+        await server.finish(HANG_GUARD)
 
     assert not begun.is_set()
 
@@ -316,7 +316,7 @@ async def test_a_command_ends_when_its_person_wants_or_is_gone(how: str) -> None
         else:
             caller.writer.close()
         await asyncio.wait_for(ended.wait(), HANG_GUARD)
-        await server.drain(HANG_GUARD)
+        await server.finish(HANG_GUARD)
         assert server.busy == 0
 
 
@@ -340,7 +340,7 @@ async def test_who_leaves_while_much_is_printed_is_no_failure_of_the_gateway(cap
         caller.writer.transport.abort()
         left.set()
         await asyncio.wait_for(ended.wait(), HANG_GUARD)
-        await server.drain(HANG_GUARD)
+        await server.finish(HANG_GUARD)
     assert caplog.messages == []
 
 
@@ -356,7 +356,7 @@ async def test_a_gateway_that_stops_lets_a_command_finish_or_tells_it() -> None:
     async with serving(work) as (server, _, place), calling(place) as quick:
         await running.wait()
         server.leave()
-        draining = asyncio.create_task(server.drain(HANG_GUARD))
+        draining = asyncio.create_task(server.finish(HANG_GUARD))
         may_end.set()
         assert await quick.next() == (wire.EXIT, b"0")
         await draining
@@ -364,7 +364,7 @@ async def test_a_gateway_that_stops_lets_a_command_finish_or_tells_it() -> None:
     running.clear()
     async with serving(work) as (server, _, place), calling(place) as slow:
         await running.wait()
-        await server.drain(0)
+        await server.finish(0)
         assert await slow.next() == (wire.ERR, b"error: The gateway is stopping; the command was ended.\n")
         assert await slow.next() == (wire.EXIT, b"1")
 
@@ -418,7 +418,7 @@ async def test_the_stub_finds_a_gateway_by_port_and_token(tmp_path: Path) -> Non
         )
         out, _ = await asyncio.wait_for(program.communicate(), HANG_GUARD)
         server.leave()
-        await server.drain(0)
+        await server.finish(0)
 
     assert (program.returncode, out.decode()) == (3, f"did mcp servers in {tmp_path}\n")
 

@@ -44,7 +44,7 @@ async def test_a_port_that_is_lost_on_the_way_is_said_to_be_lost_and_looked_for_
         writer.close()
     finally:
         await server.leave()
-        await server.drain(0)
+        await server.finish(0)
 
     assert f"Port {port} is taken" in told
     assert "The old port was taken meanwhile, so nothing listens: " in told

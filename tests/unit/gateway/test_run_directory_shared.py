@@ -96,7 +96,7 @@ async def test_a_run_whose_caller_leaves_while_it_is_entered_is_begun_all_the_sa
     work.go_on.set()
     run = await runs.begin("mine", "main", SESSION, work, said={})
     assert (await ended(run), work.begun) == ("done", 1)
-    await runs.drain(HANG_GUARD)
+    await runs.finish(HANG_GUARD)
 
 
 async def test_a_run_here_is_nobody_elses_and_is_listed_once(directory: RunDirectory) -> None:
@@ -108,7 +108,7 @@ async def test_a_run_here_is_nobody_elses_and_is_listed_once(directory: RunDirec
     work.go_on.set()
     assert await ended(run) == "done"
     assert [(state.run, state.state, state.reason) for state in await runs.states()] == [(run.id, "over", "done")]
-    await runs.drain(HANG_GUARD)
+    await runs.finish(HANG_GUARD)
 
 
 async def test_nobody_has_a_run_of_an_unknown_id_and_ending_one_is_harmless(directory: RunDirectory) -> None:
@@ -119,7 +119,7 @@ async def test_nobody_has_a_run_of_an_unknown_id_and_ending_one_is_harmless(dire
     assert not run.is_over
     runs.cancel(run)
     assert await ended(run) == "cancelled"
-    await runs.drain(HANG_GUARD)
+    await runs.finish(HANG_GUARD)
 
 
 async def test_an_id_that_nobody_should_use_is_refused_before_anybody_hears_of_it(directory: RunDirectory) -> None:

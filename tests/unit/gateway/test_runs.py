@@ -91,7 +91,7 @@ async def test_runs_are_drained_when_the_gateway_stops() -> None:
 
     run = await runs.begin("", "main", "agent:main:x", work, said={"text": "hello", "files": []})
     assert runs.under_way == 1
-    await runs.drain(0)
+    await runs.finish(0)
 
     assert (runs.under_way, run.reason) == (0, "cancelled")
     assert [(kind, data["reason"]) for _, kind, data in await taken(run, after=1)] == [("ended", "cancelled")]
