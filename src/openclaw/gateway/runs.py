@@ -210,13 +210,14 @@ class Runs:
         if len(id) > _LONGEST_ID or not all(one.isalnum() or one in "-_" for one in id) or not id.isascii():
             raise UsageError(f"The id of a run is at most {_LONGEST_ID} letters, digits, `-` and `_`.")
         # To its end also when whoever asked leaves meanwhile: others are told of a run here, which then has to be one.
-        return await to_the_end(self._begun(Run(id or secrets.token_urlsafe(12), agent, session), work, said))
+        return await to_the_end(self._begun(id or secrets.token_urlsafe(12), agent, session, work, said))
 
-    async def _begun(self, run: Run, work: Work, said: dict[str, Any]) -> Run:
-        if (found := self.find(run.id)) is not None:
+    async def _begun(self, id: str, agent: str, session: str, work: Work, said: dict[str, Any]) -> Run:
+        if (found := self.find(id)) is not None:
             return found
         if self.under_way >= MOST_RUNS:
             raise TooManyRunsError(f"{MOST_RUNS} runs are under way already.", hint="Wait for one to end.")
+        run = Run(id, agent, session)
         before = await self.directory.claim(run.state())
         if before is not None:
             if (found := self.find(run.id)) is not None:
@@ -226,7 +227,7 @@ class Runs:
         # What somebody says is in the store when the model has answered; who comes before that sees it here.
         run.add("said", said)
         self._runs[run.id] = run
-        self._events.send(RunChanged(run.id, run.agent, run.session))
+        self._events.send(RunChanged(run.id, agent, session))
         run.task = asyncio.get_running_loop().create_task(self._carry_out(run, work), name=f"run-{run.id}")
         run.task.add_done_callback(lambda task: self._end(run, "cancelled", has_said_so=False))
         return run
