@@ -214,6 +214,8 @@ async def test_a_server_of_each_kind_works_beside_the_others() -> None:
         await manager.reconcile([Server("shop", in_process=SHOP), Server("time", command=sys.executable, args=[clock])])
         assert (await manager.call("shop__add", {"a": 2, "b": 2})).data == 4
         assert (await manager.call("time__now", {"format": "ok"})).text == "ok"
+        # It knows no `ping`, and says so: that is an answer.
+        assert await manager.server("time").ping() >= 0
 
 
 # Misuse

@@ -28,7 +28,7 @@ from openclaw.mcp.tools.results import (
     read_resource,
 )
 from openclaw.protocol.eras import Agreement, capabilities_meta
-from openclaw.protocol.jsonrpc import parse
+from openclaw.protocol.jsonrpc import METHOD_NOT_FOUND, parse
 from openclaw.tool import Invocation
 from openclaw.transport.connection import Connection, OnProgress
 
@@ -235,7 +235,12 @@ class Client:
 
     async def probe(self, timeout: float) -> None:
         """Find out whether the server still answers. The newest revision has no ping; its cheapest question is a list."""
-        await self._request("tools/list" if self.agreement.modern else "ping", {}, timeout=timeout)
+        try:
+            await self._request("tools/list" if self.agreement.modern else "ping", {}, timeout=timeout)
+        except RpcError as error:
+            # Whoever says that it knows no such question has answered it.
+            if error.code != METHOD_NOT_FOUND:
+                raise
 
     async def listen(self, notifications: Mapping[str, Any]) -> None:
         """Hold a subscription open (2026-07-28) until the server ends it or the link breaks. Notifications go the usual way."""
