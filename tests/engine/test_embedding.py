@@ -218,6 +218,13 @@ async def test_a_server_of_each_kind_works_beside_the_others() -> None:
         assert await manager.server("time").ping() >= 0
 
 
+async def test_an_entry_of_a_mapping_is_named_without_a_file_that_nobody_has() -> None:
+    async with Manager.from_config({"mcpServers": {"a": {"comand": "x"}}}) as manager:
+        (status,) = manager.status()
+    wrong = 'a server needs a command to start (stdio) or a url (HTTP). Did you mean "command" by "comand"?'
+    assert status.reason == f"mcpServers.a: {wrong}"
+
+
 # Misuse
 
 MISUSE: list[tuple[str, Callable[[], Awaitable[object]], str]] = [
@@ -271,6 +278,21 @@ MISUSE: list[tuple[str, Callable[[], Awaitable[object]], str]] = [
         "a function for log messages that would have to be awaited",
         lambda: asyncio.sleep(0, Manager([], on_log=closed)),  # type: ignore[arg-type]  # the same
         "on_log must be a plain function, not an async one. Write on_log=print, to begin with.",
+    ),
+    (
+        "an answer to a server that is no function",
+        lambda: asyncio.sleep(0, Manager([], sample="yes")),  # type: ignore[arg-type]  # the same
+        "sample must be a function, not a text. Write: async def sample(request): …",
+    ),
+    (
+        "patience that is no number",
+        lambda: asyncio.sleep(0, Manager([], patience="5")),  # type: ignore[arg-type]  # the same
+        "patience must be a number of seconds, not a text. Write patience=10.0.",
+    ),
+    (
+        "folders that are none",
+        lambda: asyncio.sleep(0, Manager([], roots=[5])),  # type: ignore[list-item]  # the same
+        "roots must be a list of folders. Write roots=[Path.cwd()].",
     ),
     (
         "a folder that is none",

@@ -21,7 +21,7 @@ from openclaw.config.load import load_config, parse_config
 from openclaw.config.loaded import Config
 from openclaw.config.paths import Paths
 from openclaw.config.servers import ServersOptions, ServerSpec, server_specs, servers_options, shown_fields
-from openclaw.errors import UsageError
+from openclaw.errors import ConfigError, Problem, UsageError
 from openclaw.mcp.connect import Resolve
 from openclaw.protocol.transports import TransportName
 from openclaw.redact import SECRET_SCHEME
@@ -265,6 +265,20 @@ def check_plain(key: str, function: object) -> None:
         raise UsageError(f"{key} must be a plain function, not {what}.", hint=f"Write {key}=print, to begin with.")
 
 
+def check_asked(**functions: object) -> None:
+    """Raises UsageError for what cannot be called to answer a server. Whether it is async is seen by what it gives."""
+    for key, function in functions.items():
+        if function is not None and not callable(function):
+            raise UsageError(
+                f"{key} must be a function, not {_kind(function)}.", hint=f"Write: async def {key}(request): …"
+            )
+
+
+def check_patience(patience: object) -> None:
+    if isinstance(patience, bool) or not isinstance(patience, int | float):
+        raise UsageError(f"patience must be a number of seconds, not {_kind(patience)}.", hint="Write patience=10.0.")
+
+
 def folder(key: str, value: object) -> Path | None:
     """A folder as it was written; None when there is none."""
     if value is None or isinstance(value, str | os.PathLike):
@@ -340,7 +354,17 @@ def _given(source: Mapping[str, Any], environ: Mapping[str, str]) -> Config:
         raise UsageError(
             f"The mapping holds what JSON has no form for: {error}.", hint="Use texts and numbers."
         ) from None
-    return parse_config(text, env=environ, file=str(Path.cwd() / "openclaw.json"))
+    try:
+        config = parse_config(text, env=environ, file=str(Path.cwd() / "openclaw.json"))
+    except ConfigError as error:
+        raise ConfigError(_placeless(error.problems)) from None
+    refused = {path: _placeless(problems) for path, problems in config.refused.items()}
+    return structs.replace(config, warnings=_placeless(config.warnings), refused=refused)
+
+
+def _placeless(problems: Sequence[Problem]) -> tuple[Problem, ...]:
+    """The same without lines of a file that nobody has."""
+    return tuple(structs.replace(one, file="", line=0, column=0) for one in problems)
 
 
 def secrets_of(config: Config, environ: Mapping[str, str]) -> Resolve:

@@ -142,14 +142,19 @@ class Manager:
         self._media = media
         self._reserved = frozenset(reserved)
         self.is_eager = eager
+        if patience not in (0, float("inf")):
+            from openclaw.mcp.embedding import check_patience
+
+            check_patience(patience)
         self._patience = patience
         self._revoke = revoke
         given = dependencies or Dependencies()
         if (elicit, visit, sample, on_log, roots) != (None, None, None, None, ()):
-            from openclaw.mcp.embedding import check_plain
+            from openclaw.mcp.embedding import check_asked, check_plain
             from openclaw.mcp.typed_handlers import with_typed_handlers
 
             check_plain("on_log", on_log)
+            check_asked(elicit=elicit, visit=visit, sample=sample)
             given = with_typed_handlers(given, elicit=elicit, visit=visit, sample=sample, roots=roots, on_log=on_log)
         self._signing_in = _signing_in(sign_in, self._state, given)
         given = self._signing_in.added_to(given) if self._signing_in else given
@@ -730,6 +735,8 @@ def _folder(state: str | os.PathLike[str] | None) -> Path | None:
 def _signing_in(sign_in: "SignIn | None", folder: Path | None, dependencies: Dependencies) -> "ProgramSignIn | None":
     if sign_in is None:
         return None
+    from openclaw.mcp.embedding import check_asked
     from openclaw.mcp.program_sign_in import ProgramSignIn
 
+    check_asked(sign_in=sign_in)
     return ProgramSignIn(sign_in, folder, dependencies)

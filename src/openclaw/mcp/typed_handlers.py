@@ -179,9 +179,10 @@ def with_typed_handlers(
 
 
 def _folders(roots: object) -> tuple[Path, ...]:
-    if isinstance(roots, str | bytes | os.PathLike) or not isinstance(roots, Iterable):
+    listed = () if isinstance(roots, str | bytes | os.PathLike) or not isinstance(roots, Iterable) else tuple(roots)
+    if (roots and not listed) or not all(isinstance(folder, str | os.PathLike) for folder in listed):
         raise UsageError("roots must be a list of folders.", hint="Write roots=[Path.cwd()].")
-    return tuple(Path(folder).absolute() for folder in roots)
+    return tuple(Path(folder).absolute() for folder in listed)
 
 
 class _Asked(msgspec.Struct, rename="camel"):
