@@ -173,7 +173,7 @@ def test_a_choice_needs_a_terminal_and_one_way_to_name_a_conversation(tmp_path: 
         twice = place.run("chat", "--continue", "--session-key", "x", input="")
     assert (piped.returncode, twice.returncode) == (2, 2)
     assert "A conversation can only be chosen at a terminal. Name it: --session-key KEY" in piped.stderr
-    assert "--continue, --resume and --session-key each name the conversation." in twice.stderr
+    assert "--continue, --new, --resume and --session-key each name the conversation." in twice.stderr
 
 
 @pytest.mark.parametrize("gateway", [True, False], ids=["gateway", "alone"])
@@ -202,5 +202,25 @@ async def test_a_chat_may_begin_with_what_is_said_first(tmp_path: Path) -> None:
                 terminal.shows(">")
                 terminal.type(f"/copy{ENTER}")
                 terminal.shows(f"Copied: {len('You said: hello there')} characters")
+
+        await in_thread(act)
+
+
+@pytest.mark.parametrize("gateway", [True, False], ids=["gateway", "alone"])
+async def test_a_new_conversation_can_be_begun_with_and_the_one_before_stays(tmp_path: Path, gateway: bool) -> None:
+    async with talking() as model:
+
+        def act() -> None:
+            with at_home(tmp_path, model, gateway=gateway) as place:
+                assert place.run("agent", "--session-key", "main", "-m", "plan a trip").returncode == 0
+                with chat(place, "--new") as terminal:
+                    terminal.shows("A new conversation. “plan a trip” stays: /sessions goes back to it.")
+                    assert "Going on with" not in terminal.shows(">")
+                    terminal.type(f"hello{ENTER}")
+                    terminal.shows("You said: hello")
+                    assert len(model.requests[-1]["messages"]) == 2
+                    terminal.shows(">")
+                    terminal.type(f"/last{ENTER}")
+                    terminal.shows("There is no such call: no tool was called in this conversation.")
 
         await in_thread(act)

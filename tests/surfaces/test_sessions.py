@@ -75,6 +75,18 @@ async def test_at_a_terminal_what_was_asked_once_stands_apart_and_only_the_last_
     assert [len(short), len(whole), len(piped)] == [2 + 2 + 1 + 5 + 1, 2 + 2 + 1 + 7, 1 + 8]
 
 
+@pytest.mark.parametrize("width", [60, 80, 100, 200])
+async def test_a_key_stands_whole_on_one_line_and_a_long_title_gives_way(tmp_path: Path, width: int) -> None:
+    home = Home(tmp_path, **OFFLINE)
+    async with App(home.config(), paths=home.paths, env=home.environ) as app:
+        await app.reply("tell me everything there is to know about trains and their tickets", Conversation("main"))
+        (info,) = await app.store.list()
+    head, row = (await run_here(home, "sessions", screen=True, width=width)).out.splitlines()
+    assert (head.split()[0], row.split()[0]) == ("key", info.key.removeprefix("agent:main:"))
+    assert len(row) <= width
+    assert "tell me" in row
+
+
 async def test_a_long_list_is_cut_and_says_how_many_are_left(tmp_path: Path) -> None:
     home = Home(tmp_path, **OFFLINE)
     async with App(home.config(), paths=home.paths, env=home.environ) as app:

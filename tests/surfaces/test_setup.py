@@ -8,7 +8,7 @@ from pathlib import Path
 
 from parts.model_servers import ChatServer
 from parts.program import OPENCLAW, STDIO_SERVER, Program
-from parts.terminal import ENTER, Terminal
+from parts.terminal import CONTROL_C, ENTER, Terminal
 
 
 def drive(person: Program, env: dict[str, str], *steps: tuple[str, str]) -> tuple[int, str]:
@@ -147,3 +147,9 @@ def test_without_a_terminal_it_says_what_to_type_instead_and_yes_takes_what_is_o
     taken = person.run("setup", "--yes", OLLAMA_HOST="127.0.0.1:9")
     assert (asked.code, "nobody is at a terminal" in asked.err) == (2, True)
     assert (taken.code, "Talk with it: openclaw chat" in taken.out, person.config.exists()) == (0, True, False)
+
+
+def test_who_stops_it_gets_a_line_of_their_own_back(tmp_path: Path) -> None:
+    person = Program.under(tmp_path)
+    code, shown = drive(person, person.env(OLLAMA_HOST="127.0.0.1:9"), ("Number [6]: ", CONTROL_C))
+    assert (code, shown.endswith("\n"), person.config.exists()) == (130, True, False)

@@ -44,6 +44,8 @@ async def run(context: Context, parsed: Parsed) -> int:
         if not await conversation.choose():
             return 0
         stack.enter_context(typing_kept())
+        if parsed.flag("new"):
+            await conversation.say("/new")
         if code := await conversation.greet():
             return code
         if first := " ".join(parsed.many("text")).strip():
@@ -72,9 +74,9 @@ class _Conversation:
     async def choose(self) -> bool:
         """The conversation that `--continue` or `--resume` means. False when the person chose none. Raises UsageError."""
         continues, resumes = self._parsed.flag("continue"), self._parsed.flag("resume")
-        if continues + resumes + bool(self._parsed.text("session-key")) > 1:
+        if continues + resumes + self._parsed.flag("new") + bool(self._parsed.text("session-key")) > 1:
             raise UsageError(
-                "--continue, --resume and --session-key each name the conversation.", hint="Use one of them."
+                "--continue, --new, --resume and --session-key each name the conversation.", hint="Use one of them."
             )
         if resumes:
             return await self._pick()

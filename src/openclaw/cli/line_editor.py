@@ -41,6 +41,7 @@ async def typed_lines(history: Path, complete: Complete) -> AsyncIterator[str]:
         complete_while_typing=True,
         key_bindings=keys,
         tempfile_suffix=".md",
+        enable_suspend=True,
     )
     _Tab(session.default_buffer, keys)
     while True:

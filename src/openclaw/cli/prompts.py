@@ -4,6 +4,7 @@ Only at a terminal, and only for what can be done again: what a server or a call
 A secret is typed unseen. The end of input stops the command.
 """
 
+import asyncio
 import sys
 from collections.abc import Sequence
 
@@ -66,6 +67,10 @@ class Prompts:
             line = await self._keyboard.line()
         except OSError:
             line = None
+        except asyncio.CancelledError:
+            # What comes next, be it the shell's, begins at the edge.
+            self._console.note("")
+            raise
         if line is None:
             self._console.note("")
             raise StoppedError()

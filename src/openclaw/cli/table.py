@@ -18,6 +18,7 @@ line; Ctrl-X Ctrl-E opens your editor; @FILE sends a file along. Ctrl-C stops th
         AGENT,
         _SESSION,
         Option("continue", "Go on with the conversation that was used last.", short="-c"),
+        Option("new", "Begin a new one; the one before stays.", short="-n"),
         Option("resume", "Choose the conversation to go on with from a list.", short="-r"),
         _MODEL,
     ),

@@ -33,7 +33,8 @@ async def show_last(app: App, console: Console, key: str, words: str) -> None:
     results = [message for message in said if isinstance(message, ToolMessage)]
     back = int(words or 1)
     if back > len(results):
-        raise UsageError(f"There is no such call: this conversation has {len(results)}.")
+        has = f"this conversation has {len(results)}" if results else "no tool was called in this conversation"
+        raise UsageError(f"There is no such call: {has}.")
     calls = {call.id: call for message in said if isinstance(message, AssistantMessage) for call in message.tool_calls}
     await _show_result(app, console, results[-back], calls.get(results[-back].call_id))
 

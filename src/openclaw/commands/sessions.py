@@ -9,6 +9,7 @@ from openclaw.app import App
 from openclaw.commands.console import Console
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
+from openclaw.commands.screen.columns import cells, cut
 from openclaw.config.agents import default_agent
 from openclaw.content import AssistantMessage, Block, Message, Text, ToolMessage, UserMessage
 from openclaw.control.shell_words import short_key
@@ -31,6 +32,10 @@ _SHOWN_SENTENCE = 80
 _ENDING_TURN = 1.0
 # Columns that all there is to tell of a conversation takes.
 _WIDE = 100
+# What stands beside key and title: a time, and where there is room its year, the number of messages and the agent.
+_BESIDE, _BESIDE_WIDE = 15, 42
+# As much of a title as says anything.
+_LEAST_TITLE = 12
 # Of what was asked once, beside conversations: enough to find what one asked a moment ago.
 _ONCE_SHOWN = 5
 # Of conversations: more than anybody looks through. There may be a million.
@@ -83,6 +88,10 @@ def _print_list(console: Console, app: App, found: Sequence[SessionInfo]) -> Non
     keys = _shown_keys(console, app, [info.key for info in found])
     titles = [clean_label(info.title, MOST_CHARACTERS) for info in found]
     times = [when(info.updated) for info in found]
+    if console.width:
+        # A key that is folded cannot be copied: what is too long is the title.
+        rest = _BESIDE if console.width < _WIDE else _BESIDE_WIDE
+        titles = [cut(title, max(console.width - max(map(cells, keys)) - rest, _LEAST_TITLE)) for title in titles]
     if console.width and console.width < _WIDE:
         # Without the year, and without what is told of one conversation elsewhere: the key is whole, and the title is what one looks for.
         short = [time.partition("-")[2] for time in times]
