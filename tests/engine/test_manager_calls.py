@@ -4,14 +4,17 @@ import asyncio
 import logging
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from openclaw.config.servers import ServersOptions, ServerSpec
 from openclaw.content import File, Framed, Text, text_of
 from openclaw.conversation import Conversation
 from openclaw.mcp.manager import Manager
+from openclaw.mcp.placing import EndServers
 from openclaw.mcp.tools.results import Result
 from openclaw.media import MediaStore
 from openclaw.tool import Invocation
@@ -260,6 +263,53 @@ async def test_an_isolated_server_gives_every_conversation_its_own_connection(tm
         await manager.end_session("one")
         assert await pid("one") != one
         assert await pid("two") == two
+
+
+class Homes:
+    """Those of a fleet, which note who enters and leaves."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+        self.end: EndServers | None = None
+
+    def on_wanted(self, end: EndServers) -> None:
+        self.end = end
+
+    async def enter(self, session: str) -> None:
+        self.told.append(f"enter {session}")
+
+    async def leave(self, session: str, is_used: Callable[[], bool]) -> None:
+        # Others are first, as when a database is asked.
+        await asyncio.sleep(0)
+        if not is_used():
+            self.told.append(f"leave {session}")
+
+
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["by a person", "for another gateway"])
+async def test_a_conversation_that_begins_again_while_its_servers_end_begins_when_they_have_ended(
+    tmp_path: Path, elsewhere: bool
+) -> None:
+    homes = Homes()
+    async with Site("stdio", tmp_path) as site:
+        dependencies = structs.replace(site.dependencies, homes=homes)
+        async with Manager([site.spec(isolation="session")], dependencies=dependencies) as manager:
+
+            async def pid() -> int:
+                return int(words(await manager.call("shop__pid", {}, session="one")))
+
+            first = await pid()
+            process = handle_of(first)
+            assert homes.end is not None
+            ends = homes.end("one", True) if elsewhere else manager.end_session("one")
+            ending = asyncio.ensure_future(ends)
+            # It has been begun, and whoever asked for it has left.
+            await asyncio.sleep(0)
+            ending.cancel()
+            second = await pid()
+            wait_until_gone(process)
+            assert second != first
+            assert homes.told == ["enter one", "leave one", "enter one"]
+            await asyncio.gather(ending, return_exceptions=True)
 
 
 async def test_the_connection_of_an_idle_conversation_is_closed(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from typing import Final
 
@@ -36,8 +36,8 @@ _WATCH: Final = 1.0
 _ELSEWHERE = "SELECT digest FROM openclaw.session WHERE digest = ANY($1) AND holder IS NOT NULL AND holder <> $2"
 
 
-async def _nothing_to_end(session: str, must: bool) -> bool:
-    return True
+async def _nothing_to_end(session: str, must: bool) -> None:
+    """Nobody runs servers here yet."""
 
 
 class FleetSessionHomes:
@@ -70,10 +70,10 @@ class FleetSessionHomes:
                 self._start()
                 self._held[session] = await self._taken(session)
 
-    async def leave(self, session: str) -> None:
+    async def leave(self, session: str, is_used: Callable[[], bool]) -> None:
         # Who comes back at this moment takes it anew, and not before it was given.
         async with self._entering.hold(session, FOREVER):
-            lease = self._held.pop(session, None)
+            lease = None if is_used() else self._held.pop(session, None)
             if lease is None:
                 return
             try:
@@ -134,12 +134,7 @@ class FleetSessionHomes:
 
     async def _give_up(self, sessions: Sequence[str], *, must: bool) -> None:
         """All at once: when the database is away, none may wait for another."""
-
-        async def give_up(session: str) -> None:
-            if await self._end(session, must):
-                await self.leave(session)
-
-        await asyncio.gather(*map(give_up, sessions))
+        await asyncio.gather(*(self._end(session, must) for session in sessions))
 
     async def _elsewhere(self) -> set[str]:
         """Sessions of ours whose turn is another gateway's now."""

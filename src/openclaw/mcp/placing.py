@@ -27,8 +27,8 @@ class Placed(msgspec.Struct, frozen=True, eq=False):
 # OpenClawError when nobody knows where it runs, or that gateway cannot be reached.
 Place = Callable[[ServerSpec], AbstractAsyncContextManager[Placed]]
 
-# Ends the servers that a session has for itself; False when they are in use, and go on unless they have to end.
-EndServers = Callable[[str, bool], Awaitable[bool]]
+# Ends the servers that a session has for itself, and leaves its home. When they are in use they go on, unless they have to end.
+EndServers = Callable[[str, bool], Awaitable[None]]
 
 
 class SessionHomes(Protocol):
@@ -42,6 +42,6 @@ class SessionHomes(Protocol):
         """Returns when they may run here: whoever ran them elsewhere has ended them. Raises StoreError when that takes too long."""
         ...
 
-    async def leave(self, session: str) -> None:
-        """None runs here any more. Never raises."""
+    async def leave(self, session: str, is_used: Callable[[], bool]) -> None:
+        """None runs here any more, unless one was begun again meanwhile. Never raises."""
         ...

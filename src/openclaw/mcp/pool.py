@@ -31,6 +31,8 @@ class ServerPool:
         self._tasks: dict[LiveServer, asyncio.Task[None]] = {}
         # Names of servers that are being ended, and what ends them.
         self._ending: set[tuple[str, asyncio.Task[None]]] = set()
+        # By conversation: what ends servers of it alone.
+        self._leaving: dict[str, set[asyncio.Task[None]]] = {}
         self._idle_ttl = idle_ttl
         self._ttl_changed = asyncio.Event()
         self._sweeper = asyncio.create_task(self._sweep())
@@ -84,6 +86,8 @@ class ServerPool:
         self.shared.clear()
         self._private.clear()
         await self.end(servers)
+        if leaving := set().union(*self._leaving.values()):
+            await asyncio.wait(leaving)
 
     def share_slots(self) -> None:
         """Where there are fewer slots than servers: those that were idle longest give theirs to those that have to be listed or called."""
@@ -108,15 +112,21 @@ class ServerPool:
     # For one conversation alone
 
     async def private(self, shared: LiveServer, session: str) -> LiveServer:
-        """What runs a server for one conversation. Waits for another to end when there is no room for both, and for the one that another
-        gateway ran for this conversation. Raises StoreError when that does not end."""
+        """What runs a server for one conversation. Waits for another to end when there is no room for both, for those of this
+        conversation that are being ended, and for the one that another gateway ran for it. Raises StoreError when that does not end."""
         key = (shared.spec, session)
         if key not in self._private and not self._dependencies.limiters.servers.has_free:
             await self._make_room()
-        if key not in self._private and self._homes is not None:
-            # Right before it begins: what is ours here may be asked for elsewhere a moment later.
-            await self._homes.enter(session)
-        if key not in self._private:
+        while key not in self._private:
+            if leaving := self._leaving.get(session):
+                # It may want the same port or file.
+                await asyncio.wait(tuple(leaving))
+                continue
+            if self._homes is not None:
+                # Right before it begins: what is ours here may be asked for elsewhere a moment later.
+                await self._homes.enter(session)
+                if key in self._private or session in self._leaving:
+                    continue
             # Its comings and goings are the conversation's own business, and the shared one tells of the tools.
             quiet = structs.replace(self._dependencies, emit=lambda event: None)
             self._private[key] = self._run(shared.for_one_session(quiet))
@@ -150,19 +160,46 @@ class ServerPool:
                 await self._end_private(idle)
 
     async def _end_private(self, keys: Sequence[tuple[ServerSpec, str]]) -> None:
-        await self.end([self._private.pop(key) for key in keys])
-        if self._homes is not None:
-            for session in {session for _, session in keys} - {session for _, session in self._private}:
-                await self._homes.leave(session)
+        tasks = [
+            self._end_of(session, [key for key in keys if key[1] == session])
+            for session in dict.fromkeys(session for _, session in keys)
+        ]
+        if tasks:
+            await asyncio.wait(tasks)
 
-    async def _end_elsewhere(self, session: str, must: bool) -> bool:
+    async def _end_elsewhere(self, session: str, must: bool) -> None:
         """A conversation goes on at another gateway, or this one may run nothing any more."""
         keys = [key for key in self._private if key[1] == session]
-        if not must and any(self._private[key].is_busy for key in keys):
-            return False
-        await self._end_private(keys)
-        # Somebody may have begun one again meanwhile.
-        return not any(of == session for _, of in self._private)
+        if must or not any(self._private[key].is_busy for key in keys):
+            await asyncio.wait({self._end_of(session, keys)})
+
+    def _end_of(self, session: str, keys: Sequence[tuple[ServerSpec, str]]) -> "asyncio.Task[None]":
+        """End servers of a conversation, also when whoever asked for it no longer waits; none of it begins before that is over."""
+        servers = [self._private.pop(key) for key in keys]
+        leaving = self._leaving.setdefault(session, set())
+        ending = self._end_and_leave(session, servers, tuple(leaving))
+        task = asyncio.create_task(ending, name="mcp-leaving", context=Context())
+        leaving.add(task)
+        task.add_done_callback(lambda task: self._left(session, task))
+        return task
+
+    async def _end_and_leave(
+        self, session: str, servers: Sequence[LiveServer], before: Collection["asyncio.Task[None]"]
+    ) -> None:
+        await self.end(servers)
+        if before:
+            await asyncio.wait(before)
+        if self._homes is not None:
+            await self._homes.leave(session, lambda: self._is_used(session))
+
+    def _left(self, session: str, task: "asyncio.Task[None]") -> None:
+        self._leaving[session].discard(task)
+        if not self._leaving[session]:
+            del self._leaving[session]
+
+    def _is_used(self, session: str) -> bool:
+        """Whether servers of a conversation run, or others of it are still being ended: the last of them leaves."""
+        return len(self._leaving[session]) > 1 or any(of == session for _, of in self._private)
 
     def _run(self, server: LiveServer) -> LiveServer:
         self._tasks[server] = asyncio.create_task(
