@@ -29,7 +29,9 @@ async def test_the_status_of_a_program_tells_how_it_runs_and_how_it_did(tmp_path
             # Waits until it is back.
             shown = await asyncio.to_thread(place.run, "mcp", "status", "part")
             after = await status_of(gateway, "part")
+            listed = await asyncio.to_thread(place.run, "gateway", "status")
 
+    assert f"part  Running (PID {after['pid']}), {after['tools']} tools" in listed.stdout
     assert (before["latencyP50Ms"], before["lastError"]) == (None, "")
     assert (before["state"], before["transport"], before["tools"] > 0) == ("ready", "stdio", True)
     assert 0 < after["latencyP50Ms"] <= after["latencyP95Ms"]

@@ -96,11 +96,14 @@ async def test_one_message_is_answered_by_the_model_that_it_names(tmp_path: Path
         home = Home(tmp_path, **local_model(server.url, server.key))
         named = await home.openclaw("agent", "--json", "--model", "local/other-model", "hello")
         usual = await home.openclaw("agent", "--json", "hello")
+        part = await home.openclaw("agent", "--json", "--model", "local-m", "hello")
         asked = [request["model"] for request in server.requests]
         unknown = await home.openclaw("agent", "--json", "--model", "loacl/other-model", "hello")
     assert (json.loads(named.out)["model"], json.loads(usual.out)["model"]) == (
         "local/other-model",
         "local/local-model",
     )
-    assert asked == ["other-model", "local-model"]
+    # A part of a name is enough where it fits one.
+    assert json.loads(part.out)["model"] == "local/local-model"
+    assert asked == ["other-model", "local-model", "local-model"]
     assert (unknown.code, json.loads(unknown.out)["error"]["code"]) == (1, "model")

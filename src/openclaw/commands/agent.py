@@ -28,7 +28,7 @@ from openclaw.content import File, Image, to_json
 from openclaw.conversation import Asker, Conversation, Nobody
 from openclaw.engine import NATIVE_NAMES, Engine
 from openclaw.errors import OpenClawError, UsageError
-from openclaw.models.configured import prices_of
+from openclaw.models.configured import model_meant, prices_of
 from openclaw.plugins.mcp_client import MCP_CLIENT
 from openclaw.security.external import clean_terminal, escape_json
 from openclaw.security.patterns import parse
@@ -73,7 +73,7 @@ async def run(context: Context, parsed: Parsed) -> int:
             agent,
             key,
             workspace=context.cwd,
-            model=parsed.text("model"),
+            model=model_meant(app.config, app.engine.env, parsed.text("model")),
             # A command may wait for servers it has never seen; a gateway has others to serve, and they go on coming up.
             patience=app.engine.startup_grace if context.surface == "control" else None,
             sink=progress,

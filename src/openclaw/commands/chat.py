@@ -31,7 +31,7 @@ from openclaw.log import one_line
 from openclaw.mcp.events import DefinitionsChanged
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.wording import held_back_by
-from openclaw.models.configured import prices_of
+from openclaw.models.configured import model_meant, prices_of
 from openclaw.sessions.key import agent_of
 
 # The conversation of a person at a terminal, unless they name another.
@@ -72,7 +72,8 @@ async def begun(app: App, context: Context, parsed: Parsed) -> AsyncIterator[Cha
     # A key as `sessions` lists it names its agent.
     told = context.told(parsed.text("terminal"))
     agent = parsed.text("agent") or agent_of(key)
-    chat = Chat(app, here, agent, key, told, parsed.text("model"), tuple(parsed.many("attach")))
+    model = model_meant(app.config, app.engine.env, parsed.text("model"))
+    chat = Chat(app, here, agent, key, told, model, tuple(parsed.many("attach")))
     manager = await app.engine.manager()
     unsubscribe = manager.events.subscribe(partial(_changed, chat, manager), DefinitionsChanged)
     manager.start(chat.spec.id)

@@ -21,7 +21,7 @@ from openclaw.content import AssistantMessage, Message, Text, Usage, UserMessage
 from openclaw.control.shell_words import short_key
 from openclaw.errors import UsageError
 from openclaw.files import create, reason
-from openclaw.models.configured import model_names, prices_of
+from openclaw.models.configured import model_meant, model_names, prices_of
 from openclaw.security.external import clean_label
 from openclaw.security.unframe import without_frames
 from openclaw.sessions.event import Reset, Said, Undone, without_last_exchange
@@ -132,10 +132,7 @@ async def model(chat: Chat, words: str) -> Outcome:
         chat.switch(replace(chat.state, model=""))
         chat.console.line(f"{own.name} answers again.")
         return Outcome()
-    # A part of a name is enough where it fits one.
-    fitting = [name for name in names if words.lower() in name.lower()]
-    name = words if words in names or len(fitting) != 1 else fitting[0]
-    found = await chat.app.selection(chat.spec, name)
+    found = await chat.app.selection(chat.spec, model_meant(chat.app.config, chat.app.engine.env, words))
     chat.switch(replace(chat.state, model=found.name))
     chat.console.line(f"{found.name} answers from here on.")
     if found.problem:

@@ -27,6 +27,7 @@ from openclaw.errors import OpenClawError, UsageError
 from openclaw.files import make_directory
 from openclaw.gateway.service import LABEL, UNIT, launchd_job, systemd_unit
 from openclaw.log import LARGEST_FILE, configure, open_log
+from openclaw.mcp.status import up_words
 from openclaw.process.detach import start_detached
 from openclaw.security.external import clean_label, clean_terminal
 
@@ -259,7 +260,9 @@ def _show(answer: dict[str, Any], line: Callable[[str], None]) -> None:
 def _server_line(server: dict[str, Any]) -> str:
     """One server in one line; `openclaw mcp status` tells more."""
     reason = f": {clean_label(server['reason'], 200)}" if server["reason"] else ""
-    facts = [f"{server['state']}{reason}", tool_count(server["tools"])]
+    # In the same words as everywhere else.
+    state = up_words(server["pid"]) if server["state"] == "ready" else server["state"]
+    facts = [f"{state}{reason}", tool_count(server["tools"])]
     if server["authExpiresAt"] is not None:
         left = server["authExpiresAt"] - time.time()
         renewed = "renewed by itself" if server["authRenews"] else "sign in again"

@@ -96,8 +96,7 @@ class ServerStatus(msgspec.Struct, frozen=True):
         if self.is_refused:
             return f"not started ({said})"
         if self.state == "ready":
-            up = "Connected" if self.pid is None else f"Running (PID {self.pid})"
-            up = "Works" if self.is_passing else up
+            up = "Works" if self.is_passing else up_words(self.pid)
             return f"{up}. {said}" if said else up
         if self.state == "stopped" and self.is_passing and not said:
             return "starts when needed"
@@ -108,6 +107,11 @@ class ServerStatus(msgspec.Struct, frozen=True):
         """The state in the prompt. What a call would bring up counts as connected: to a model it is, and a prompt that says the same
         after every start can be kept by a vendor."""
         return "connected" if self.state == "ready" or self.comes_up else self.state
+
+
+def up_words(pid: int | None) -> str:
+    """How a server that is up is called: a program by its process."""
+    return "Connected" if pid is None else f"Running (PID {pid})"
 
 
 def auth_of(spec: ServerSpec) -> Auth:

@@ -55,6 +55,14 @@ def model_names(config: Config, environ: Mapping[str, str]) -> list[str]:
     return list(dict.fromkeys([*named, *listed, *keyed, OFFLINE]))
 
 
+def model_meant(config: Config, environ: Mapping[str, str], words: str) -> str:
+    """The model that a person means: a part of a name is enough where it fits one of those that they may choose from."""
+    if "/" in words:
+        return words
+    fitting = [name for name in model_names(config, environ) if words.lower() in name.lower()]
+    return fitting[0] if words and len(fitting) == 1 else words
+
+
 def prices_of(config: Config, name: str) -> Prices | None:
     """What `provider/model` costs, where its entry says so."""
     provider, _, model = name.partition("/")

@@ -12,11 +12,12 @@ import msgspec
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from rich.color import ColorSystem
-from rich.console import Console, ConsoleOptions, RenderResult
-from rich.markdown import CodeBlock, Heading, Markdown
+from rich.console import Console, ConsoleOptions, JustifyMethod, RenderResult
+from rich.markdown import CodeBlock, Heading, Markdown, TableDataElement
 from rich.segment import Segment
 from rich.style import Style
 from rich.syntax import Syntax
+from rich.text import Text
 from rich.theme import Theme
 
 from openclaw.commands.screen.columns import STYLE
@@ -258,6 +259,14 @@ class _PlainCode(CodeBlock):
         )
 
 
+class _FoldedCell(TableDataElement):
+    """What does not fit is folded: an address that is cut is of no use."""
+
+    def __init__(self, justify: JustifyMethod) -> None:
+        super().__init__(justify)
+        self.content = Text("", justify=justify, overflow="fold")
+
+
 def _with_addresses(token: Token) -> Token:
     """The same with pictures as their words and their address, which nobody fetches, bare addresses as they stand, and lines as lines."""
     if not token.children:
@@ -286,4 +295,6 @@ class _Answer(Markdown):
         "heading_open": _LeftHeading,
         "fence": _PlainCode,
         "code_block": _PlainCode,
+        "th_open": _FoldedCell,
+        "td_open": _FoldedCell,
     }

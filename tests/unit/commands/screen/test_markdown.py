@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openclaw.commands.screen.columns import STYLE, cells
+from openclaw.commands.screen.columns import cells
 from openclaw.commands.screen.markdown import MarkdownRows
 from parts.talking_model import MARKDOWN, words_of
 
@@ -124,3 +125,21 @@ def test_code_and_diffs_have_colours_and_nothing_but_styles() -> None:
 
 def test_without_colours_there_are_no_styles_at_all() -> None:
     assert "\x1b" not in "".join(whole(MARKDOWN))
+
+
+@pytest.mark.parametrize("width", [40, 60, 100])
+def test_no_letter_of_a_table_is_lost_where_it_does_not_fit(width: int) -> None:
+    address = "https://example.org/a/very/long/address/that/does/not/fit"
+    words = "東京から京都までの新幹線の切符"
+    rows = MarkdownRows(colour=False)
+    rows.feed(f"| Where | What it is, in more words |\n|---|---|\n| {address} | one |\n| two | {words} and more |\n")
+    shown = rows.rows(width, last=True).certain
+    assert all(cells(row) <= width for row in shown)
+    assert "…" not in "".join(shown)
+    for text in (address, words):
+        left = text
+        for row in shown:
+            # Each row has the next piece of it in its column.
+            pieces = [piece for piece in row.split() if left.startswith(piece)]
+            left = left.removeprefix(pieces[0]) if pieces else left
+        assert left == ""
