@@ -91,6 +91,24 @@ def test_a_server_that_is_up_and_lists_no_tools_is_not_well(tmp_path: Path) -> N
     assert found["message"].endswith("Its tools could not be listed: Out of order, 0 tools")
 
 
+def test_a_filter_of_tools_that_leaves_nothing_or_names_nothing_is_found(tmp_path: Path) -> None:
+    servers = {
+        "none": {**stdio_server(), "toolFilter": {"include": ["ech"]}},
+        "some": {**stdio_server(), "toolFilter": {"include": ["echo"], "exclude": ["slo"]}},
+    }
+    with home(tmp_path, {"mcp": {"servers": servers}}) as place:
+        found = checks(place)
+        listed = [place.run("mcp", "tools", name) for name in ("none", "some")]
+    nothing, typo = found["Server none"], found["Server some"]
+    assert (nothing["state"], typo["state"]) == ("warning", "warning")
+    left = re.search(r"its toolFilter leaves it none of \d+ tools; ", nothing["message"])
+    assert left is not None
+    assert nothing["message"].endswith(f'0 tools: {left[0]}toolFilter.include "ech" names no tool of it')
+    assert typo["message"].endswith('1 tool: toolFilter.exclude "slo" names no tool of it')
+    assert nothing["fix"].startswith("Correct it: openclaw.json:")
+    assert [(one.returncode, "toolFilter." in one.stderr) for one in listed] == [(0, True), (0, True)]
+
+
 def test_conversations_that_are_kept_in_memory_are_not_said_to_be_in_a_file(tmp_path: Path) -> None:
     with home(tmp_path, {"session": {"store": "memory"}}) as place:
         assert checks(place)["Sessions"]["message"] == "0 in memory"

@@ -38,7 +38,16 @@ async def server_checks(context: Context, app: App, *, asks: bool) -> list[Check
             await tried(manager, name, to_ask)
     specs = {(one.name, one.owner): one for name in agent_ids(app.config) for one in server_specs(app.config, name)}
     found = [(status, specs[status.name, status.owner]) for status in told_on(context.surface, manager.status())]
-    checks = [_server(status, spec, _no_program(spec, app), asks=asks) for status, spec in found]
+    filters = {
+        (status.name, status.owner): said
+        for name in agent_ids(app.config)
+        for status in manager.status(name)
+        if (said := manager.filter_trouble(name).get(status.name))
+    }
+    checks = [
+        _server(status, spec, _no_program(spec, app), filters.get((status.name, status.owner), ""), asks=asks)
+        for status, spec in found
+    ]
     checks += [check for one in specs.values() if (check := _launcher(one))]
     for finding in plaintext_findings(app.config):
         place = f"{finding.file}:{finding.line}" if finding.line else finding.file
@@ -86,7 +95,9 @@ def _no_program(spec: ServerSpec, app: App) -> ProcessError | None:
     return None
 
 
-def _server(status: ServerStatus, spec: ServerSpec, no_program: ProcessError | None, *, asks: bool) -> Check:
+def _server(
+    status: ServerStatus, spec: ServerSpec, no_program: ProcessError | None, filtered: str, *, asks: bool
+) -> Check:
     what = f"Server {clean_label(status.name, 60)}"
     if no_program is not None:
         return Check(what, "failed", clean_label(no_program.message, 300), no_program.hint)
@@ -110,6 +121,8 @@ def _server(status: ServerStatus, spec: ServerSpec, no_program: ProcessError | N
     if status.changes:
         changed = f"{said}. {changed_tools(status.changes, status.upgrade)}"
         return Check(what, "warning", changed, f"Run: {trust_command(status.name, status.owner)}")
+    if filtered:
+        return Check(what, "warning", f"{said}: {filtered}", f"Correct it: {spec.where}")
     if status.unusable or (status.state == "ready" and status.reason):
         return Check(what, "warning", ". ".join(filter(None, (said, left_out(status)))), f"Look: {look}")
     return Check(what, "ok", said)

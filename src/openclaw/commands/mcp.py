@@ -136,6 +136,7 @@ async def tools(context: Context, parsed: Parsed) -> int:
         found = [entry for entry in manager.entries(agent) if not name or entry.spec.name == name]
         rows = [tool_json(entry) for entry in found]
         about = [one for one in manager.status(agent) if not name or one.name == name]
+        filters = manager.filter_trouble(agent)
         prefix = prefix_on(context.surface)
         # One that made room for others was listed before it did.
         listed = {one.spec.name for one in asked if one.was_listed and one.status().state == "stopped"}
@@ -143,7 +144,7 @@ async def tools(context: Context, parsed: Parsed) -> int:
         lacking = [
             f"MCP server '{one.name}': {said}"
             for one in about
-            for said in (left_out(one), held_back(one, prefix))
+            for said in (left_out(one), held_back(one, prefix), filters.get(one.name, ""))
             if said
         ]
     if parsed.flag("json"):

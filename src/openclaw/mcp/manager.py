@@ -413,6 +413,11 @@ class Manager:
         """The tools an agent is offered, each with its server and its definition."""
         return self._view(agent).registry.entries()
 
+    def filter_trouble(self, agent: str = ANY_AGENT) -> dict[str, str]:
+        """Servers whose toolFilter leaves nothing, or names what they do not have, and what is wrong with it."""
+        registry = self._view(agent).registry
+        return {name: said for name in self._view(agent).specs if (said := registry.filter_trouble(name))}
+
     def tool(self, entry: ToolEntry, agent: str = ANY_AGENT) -> Tool:
         """The Tool that an agent has of an entry."""
         return self._view(agent).tool(entry)

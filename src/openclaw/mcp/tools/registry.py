@@ -16,7 +16,7 @@ from openclaw.mcp.tools.pins import Change, Upgrade
 from openclaw.mcp.wording import trust_command
 from openclaw.security.external import clean_label
 from openclaw.tool import Absence, OwnWords
-from openclaw.wildcard import first_match
+from openclaw.wildcard import first_match, matches
 
 # Tools that are taken over in one step, a few milliseconds: others run in between.
 STEP = 500
@@ -149,6 +149,22 @@ class Registry:
         """Whether a name that nobody has may be one of this server's tools."""
         spec = self._by_server[server].spec
         return may_be_of(form_for(spec, self._options), spec.tool_prefix or spec.name, name)
+
+    def filter_trouble(self, server: str) -> str:
+        """What nobody can have meant by a server's toolFilter, as far as its tools are known: none is left, or a name is no tool's."""
+        group = self._by_server[server]
+        names = [one.name for one in (*group.toolset.offered, *group.toolset.utilities)]
+        rules = (("include", group.spec.tool_include), ("exclude", group.spec.tool_exclude))
+        if not names or not any(patterns for _, patterns in rules):
+            return ""
+        said = [] if group.entries else [f"its toolFilter leaves it none of {len(names)} tools"]
+        said += [
+            f'toolFilter.{key} "{pattern}" names no tool of it'
+            for key, patterns in rules
+            for pattern in patterns
+            if not any(matches(pattern, name) for name in names)
+        ]
+        return clean_label("; ".join(said), MAX_REASON)
 
     def absences(self, server: str) -> list[Absence]:
         """Every tool of a server that is known and not offered."""
