@@ -77,9 +77,16 @@ def test_a_gateway_answers_with_the_tools_of_its_servers(tmp_path: Path) -> None
         with gateway_process(place) as gateway:
             gateway.wait_until("'part' is ready")
             tools = place.run("complete", "--", "zsh", "mcp", "call", "part__ec").stdout
+            callable_ones = place.run("complete", "--", "zsh", "mcp", "call", "").stdout
+            explained = place.run("complete", "--", "zsh", "tools", "explain", "").stdout
             servers = place.run("complete", "--", "zsh", "mcp", "status", "").stdout
     assert tools.startswith("part__echo\t")
     assert servers == "part\tready\n"
+    # A person calls tools of servers; of the native ones they may ask.
+    assert all(line.startswith("part__") for line in callable_ones.splitlines())
+    assert {"read\t", "part__echo"} <= {
+        line if line.startswith("read") else line.partition("\t")[0] for line in explained.splitlines()
+    }
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

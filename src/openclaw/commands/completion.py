@@ -18,7 +18,7 @@ from openclaw.commands.options import SHARED
 from openclaw.commands.parse import Argument, Command, Option, Parsed
 from openclaw.commands.setting_words import setting_words
 from openclaw.config.agents import agent_ids, default_agent
-from openclaw.control.shell_words import ARGUMENT, SESSION, TOOL, answer, names_file, sessions, stamp
+from openclaw.control.shell_words import ARGUMENT, MCP_TOOL, SESSION, TOOL, answer, names_file, sessions, stamp
 from openclaw.engine import NATIVE_NAMES, Engine
 from openclaw.errors import OpenClawError
 from openclaw.files import make_directory, replace
@@ -86,7 +86,7 @@ async def known_names(engine: Engine) -> dict[str, dict[str, str]]:
 
 def tool_names(manager: Manager, agents: tuple[str, ...]) -> dict[str, dict[str, str]]:
     """Tools as far as their servers have ever listed them, and their arguments behind their names."""
-    tools: dict[str, str] = dict.fromkeys(NATIVE_NAMES, "")
+    tools: dict[str, str] = {}
     arguments: dict[str, str] = {}
     for agent in agents:
         for entry in manager.entries(agent):
@@ -96,7 +96,7 @@ def tool_names(manager: Manager, agents: tuple[str, ...]) -> dict[str, dict[str,
             tools[entry.name] = one_line(tool.description.partition("] ")[2], 80)
             for name, text in argument_names(tool.parameters):
                 arguments[f"{entry.name} {name}"] = text
-    return {TOOL: tools, ARGUMENT: arguments}
+    return {TOOL: {**dict.fromkeys(NATIVE_NAMES, ""), **tools}, MCP_TOOL: tools, ARGUMENT: arguments}
 
 
 def argument_names(schema: msgspec.Raw) -> list[tuple[str, str]]:

@@ -68,7 +68,7 @@ Examples:
   openclaw mcp call --stdio "npx -y @modelcontextprotocol/server-everything" echo message=hi\
 """,
             arguments=(
-                Argument("tool", "The tool, as `mcp tools` names it.", names="tool"),
+                Argument("tool", "The tool, as `mcp tools` names it.", names="mcp-tool"),
                 Argument(
                     "words",
                     "Its arguments: key=value …, or one JSON object.",

@@ -17,7 +17,19 @@ from openclaw.errors import UsageError
 
 # What a value names, so that it can be completed: the names that are known, or files.
 Names = Literal[
-    "", "server", "tool", "argument", "session", "agent", "model", "file", "program", "vendor", "setting", "value"
+    "",
+    "server",
+    "tool",
+    "mcp-tool",
+    "argument",
+    "session",
+    "agent",
+    "model",
+    "file",
+    "program",
+    "vendor",
+    "setting",
+    "value",
 ]
 
 

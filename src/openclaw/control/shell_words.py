@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 FILES = ":files"
 # Kinds of names.
 FILE, SESSION, TOOL, ARGUMENT = "file", "session", "tool", "argument"
+# Tools of servers alone: what a person may call.
+MCP_TOOL = "mcp-tool"
 PROGRAM, SETTING, VALUE = "program", "setting", "value"
 # Conversations that are offered, the newest: nobody reads through more.
 MOST_SESSIONS = 100

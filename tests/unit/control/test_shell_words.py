@@ -18,7 +18,7 @@ from openclaw.sessions.sqlite import SqliteStore
 
 NAMES = {
     "server": {"files": "ready", "web": "failed"},
-    "tool": {"files__read": "Read a file.", "web__get": ""},
+    "mcp-tool": {"files__read": "Read a file.", "web__get": ""},
     "argument": {"files__read path": "Which.", "files__read lines": "", "web__get url": ""},
     "agent": {"main": "", "research": ""},
     "model": {"openai/gpt-5": ""},
