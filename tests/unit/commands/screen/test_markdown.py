@@ -5,7 +5,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openclaw.commands.screen.columns import STYLE, cells
-from openclaw.commands.screen.columns import cells
 from openclaw.commands.screen.markdown import MarkdownRows
 from parts.talking_model import MARKDOWN, words_of
 
