@@ -19,6 +19,7 @@ from openclaw.sessions.sqlite import SqliteStore
 NAMES = {
     "server": {"files": "ready", "web": "failed"},
     "mcp-tool": {"files__read": "Read a file.", "web__get": ""},
+    "tool": {"read": "", "files__read": "Read a file.", "web__get": ""},
     "argument": {"files__read path": "Which.", "files__read lines": "", "web__get url": ""},
     "agent": {"main": "", "research": ""},
     "model": {"openai/gpt-5": ""},
