@@ -56,8 +56,8 @@ def test_a_colon_in_an_agent_id_or_namespace_is_refused(agent: str, namespace: s
 @pytest.mark.parametrize(
     ("key", "nobody_chose_it"),
     [
-        (f"agent:main:{new_key()}", True),
-        (f"agent:main:http:{new_key()}", True),
+        ("agent:main:1795038590-ya2gchfulca232uu", True),
+        ("agent:main:http:1795038590-ocoip4gfvvdtcmah", True),
         ("agent:main:1795036481-f63b200ae702c1c8c0be53cdc8995a88", True),
         ("agent:main:chat-2026-11-18-211412", False),
         ("agent:main:2026-conversationtrip", False),
@@ -66,6 +66,10 @@ def test_a_colon_in_an_agent_id_or_namespace_is_refused(agent: str, namespace: s
 )
 def test_a_key_that_nobody_chose_is_known_by_its_form(key: str, nobody_chose_it: bool) -> None:
     assert is_unnamed(key) == nobody_chose_it
+
+
+def test_a_new_key_is_one_that_nobody_chose() -> None:
+    assert [is_unnamed(session_key("main", new_key(), namespace)) for namespace in ("", "http")] == [True, True]
 
 
 def test_keys_that_nobody_chose_never_meet_and_fit_a_line() -> None:
