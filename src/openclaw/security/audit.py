@@ -83,12 +83,17 @@ class AuditEntry(msgspec.Struct, eq=False):
     # When it was asked for and when it ended.
     asked_at: float = 0.0
     ended_at: float = 0.0
-    # What both records say, once one of them was written; and what was known then.
-    wording: "_Wording | None" = None
+    # What both records say, the id first, and what the first says of the decision, once one of them was written; whether no known secret
+    # stands in them, and what was known then.
+    said: str = ""
+    said_of_decision: str = ""
+    is_clean: bool = False
     searched_for: object = None
 
-    def worded(self, wording: "_Wording", searched_for: object) -> None:
-        self.wording, self.searched_for = wording, searched_for
+    def worded(self, call: str, wording: "_Wording", searched_for: object, *, is_clean: bool) -> None:
+        """`call` is its id as JSON."""
+        self.said, self.said_of_decision = f"{call},{wording.facts}", wording.decision
+        self.is_clean, self.searched_for = is_clean, searched_for
 
     def decided(self, decision: Decision, now: float) -> None:
         self.decision, self.asked_at = decision, now
@@ -250,27 +255,41 @@ class AuditLog:
             # More secrets are known: what was clean may not be.
             self._searched_for = known_forms()
             self._wordings.clear()
+        known = self._searched_for
         # Each is another one, which is not worth keeping, and together they take one search.
-        ids = "".join([f"{note[1].call.id} " for note in notes if type(note) is tuple])
+        ids = "".join(
+            [f"{note[1].call.id} " for note in notes if type(note) is tuple and note[1].searched_for is not known]
+        )
         are_ids_clean = redact(ids) == ids
         # Then they are written as they stand; so nearly all are.
         are_ids_plain = ids.isascii() and ids.isprintable() and '"' not in ids and "\\" not in ids
         lines: list[str] = []
+        # Many are of the same millisecond.
+        millisecond, moment = -1, ""
         for note in notes:
             try:
                 if type(note) is not tuple:
                     lines.append(_json_line(_masked(note)))
                     continue
                 event, entry = note
-                wording = entry.wording
-                if wording is None or entry.searched_for is not self._searched_for:
+                if entry.searched_for is not known:
+                    id = entry.call.id
+                    call = f'"{id}"' if are_ids_plain and len(id) <= _LONGEST_TEXT else _text(id)
                     wording = self._worded(entry)
-                    entry.worded(wording, self._searched_for)
-                id = entry.call.id
-                call = f'"{id}"' if are_ids_plain and len(id) <= _LONGEST_TEXT else _text(id)
-                line = _line(event, entry, call, wording)
-                is_clean = wording.is_clean and are_ids_clean
-                lines.append(line if is_clean else _json_line(_masked(msgspec.json.decode(line))))
+                    entry.worded(call, wording, known, is_clean=wording.is_clean and are_ids_clean)
+                at = entry.asked_at if event == "request" else entry.ended_at
+                if int(at * 1000) != millisecond:
+                    millisecond, moment = int(at * 1000), iso_time(at)
+                # Both lines stand here, and are put together in one go each: two functions for them take a call 0.3 µs.
+                if event == "request":
+                    line = f'{{"time":"{moment}","event":"request","call":{entry.said},{entry.said_of_decision}}}\n'
+                else:
+                    size = "" if entry.result_bytes is None else f',"resultBytes":{entry.result_bytes}'
+                    line = (
+                        f'{{"time":"{moment}","event":"outcome","call":{entry.said},"outcome":"{entry.outcome}",'
+                        f'"durationMs":{entry.seconds * 1000:.3f}{size}}}\n'
+                    )
+                lines.append(line if entry.is_clean else _json_line(_masked(msgspec.json.decode(line))))
             except Exception as error:
                 self._failed(error)
         return lines
@@ -333,17 +352,6 @@ def _wording(entry: AuditEntry) -> _Wording:
 
 def _members(value: dict[str, Any]) -> str:
     return to_json(value).decode()[1:-1]
-
-
-def _line(event: _Event, entry: AuditEntry, call: str, wording: _Wording) -> str:
-    """`call` is its id as JSON."""
-    if event == "request":
-        return f'{{"time":"{iso_time(entry.asked_at)}","event":"request","call":{call},{wording.facts},{wording.decision}}}\n'
-    size = "" if entry.result_bytes is None else f',"resultBytes":{entry.result_bytes}'
-    return (
-        f'{{"time":"{iso_time(entry.ended_at)}","event":"outcome","call":{call},{wording.facts},'
-        f'"outcome":"{entry.outcome}","durationMs":{entry.seconds * 1000:.3f}{size}}}\n'
-    )
 
 
 def _text(id: str) -> str:
