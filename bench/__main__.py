@@ -90,9 +90,12 @@ def main() -> int:
     run = Run(Results(machine() | _node()), options.quick, options.rounds, who)
     measured = {name for key in wanted for name in MEASURES[key][0]}
     measure(run, wanted, measured)
+    if run.wants(OURS.key) and not OWN_PAGE.issuperset(wanted):
+        add_profiles(run.results, measured, profiled)
+        run.results.save(RESULTS if run.is_whole else QUICK)
     if (options.page or run.is_whole) and not OWN_PAGE.issuperset(wanted):
         write(run.results, options.page or DOCS)
-    return judge(run.results, measured, profiled) if run.wants(OURS.key) else 0
+    return judge(run.results, measured) if run.wants(OURS.key) else 0
 
 
 def measure(run: Run, wanted: list[str], measured: set[str]) -> None:
@@ -101,7 +104,7 @@ def measure(run: Run, wanted: list[str], measured: set[str]) -> None:
     if path.exists() and len(wanted) < len(MEASURES):
         before = Results.load(path).without(measured)
         run.results.figures, run.results.notes, run.results.versions = before.figures, before.notes, before.versions
-        run.results.older = before.older
+        run.results.older, run.results.profiles = before.older, before.profiles
     adopt_orphans()
     # Ended from outside, it ends what it started as well.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
@@ -129,14 +132,27 @@ def _node() -> dict[str, str]:
         return {}
 
 
-def judge(results: Results, measured: set[str], profile: Callable[[str], str] | None = None) -> int:
+def add_profiles(results: Results, measured: set[str], profile: Callable[[str], str]) -> None:
+    """Beside every row of the table of speed that is missed, where its time goes; of what was measured before, as it was then."""
+    found = judged(results, {target.measure for target in SPEED}, SPEED)
+    missed = [one.target for one in found if not one.ok and one.reached is not None and one.target.profile]
+    is_new = {target.profile for target in missed if target.measure in measured}
+    before, results.profiles = results.profiles, {}
+    for what in dict.fromkeys(target.profile for target in missed):
+        if what in is_new:
+            results.profiles[what] = profile(what)
+        elif what in before:
+            results.profiles[what] = before[what]
+
+
+def judge(results: Results, measured: set[str]) -> int:
     """Say how every figure came out, those that are missed on standard error; 1 when one could not be measured.
 
-    Of the table of speed a figure that is missed has a profile beside it, if somebody makes one, and what would reach it.
+    Of the table of speed a figure that is missed has its profile beside it, if there is one, and what would reach it.
     """
     found = verdicts(results, measured)
     speed = judged(results, measured, SPEED)
-    profiles: dict[str, str] = {}
+    told: set[str] = set()
     for verdict in (*found, *speed):
         if verdict.ok:
             print(f"bench: reached: {sentence(verdict)}")
@@ -145,10 +161,11 @@ def judge(results: Results, measured: set[str], profile: Callable[[str], str] | 
             print(f"bench: MISSED: {sentence(verdict)}", file=sys.stderr)
         if not verdict.ok and verdict.reached is not None and (words := verdict.target.would_reach):
             print(f"bench: what would reach it: {words}", file=sys.stderr)
-        if not verdict.ok and verdict.reached is not None and profile is not None and (what := verdict.target.profile):
-            if what not in profiles:
-                profiles[what] = profile(what)
-                print(f"bench: profile of {what}:\n{profiles[what]}", file=sys.stderr)
+        what = verdict.target.profile
+        if not verdict.ok and verdict.reached is not None and what in results.profiles:
+            if what not in told:
+                told.add(what)
+                print(f"bench: profile of {what}:\n{results.profiles[what]}", file=sys.stderr)
             else:
                 print(f"bench: its profile is that of {what} above", file=sys.stderr)
     lost = [verdict for verdict in (*found, *speed) if verdict.reached is None]

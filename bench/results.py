@@ -51,6 +51,8 @@ class Results:
     versions: dict[str, str] = field(default_factory=dict)
     # When measures were made that a later run kept, by their name.
     older: dict[str, str] = field(default_factory=dict)
+    # Where the time of what was missed goes, by what was profiled (ours/profile.py).
+    profiles: dict[str, str] = field(default_factory=dict)
 
     def add(self, figure: Figure) -> None:
         self.figures.append(figure)
@@ -71,7 +73,7 @@ class Results:
         figures = [figure for figure in self.figures if figure.measure not in measures]
         notes = [note for note in self.notes if note.measure not in measures]
         older = {name: self.older.get(name, self.machine["date"]) for name in {figure.measure for figure in figures}}
-        return Results(self.machine, figures, notes, self.versions, dict(sorted(older.items())))
+        return Results(self.machine, figures, notes, self.versions, dict(sorted(older.items())), self.profiles)
 
     def save(self, path: Path) -> None:
         path.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
@@ -81,7 +83,9 @@ class Results:
         held = json.loads(path.read_text(encoding="utf-8"))
         figures = [Figure(**figure) for figure in held["figures"]]
         notes = [Note(**note) for note in held["notes"]]
-        return cls(held["machine"], figures, notes, held.get("versions", {}), held.get("older", {}))
+        return cls(
+            held["machine"], figures, notes, held.get("versions", {}), held.get("older", {}), held.get("profiles", {})
+        )
 
 
 def machine() -> dict[str, str]:

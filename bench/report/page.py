@@ -104,7 +104,7 @@ def _versions(results: Results) -> str:
 
 def _speed(results: Results) -> str:
     found = judged(results, {target.measure for target in SPEED}, SPEED)
-    return "\n".join(["## Beside the fastest\n", *_judged(found)])
+    return "\n".join(["## Beside the fastest\n", *_judged(found), *_profiles(results, found)])
 
 
 def _judged(found: list[Verdict]) -> list[str]:
@@ -124,6 +124,22 @@ def _judged(found: list[Verdict]) -> list[str]:
         "",
         *_would_reach(missed),
     ]
+
+
+def _profiles(results: Results, found: list[Verdict]) -> list[str]:
+    """Where the time of what is missed goes, once for rows of which it is the same."""
+    rows: dict[str, list[str]] = {}
+    for verdict in found:
+        if not verdict.ok and verdict.target.profile in results.profiles:
+            rows.setdefault(verdict.target.profile, []).append(verdict.target.title)
+    told = (
+        ["A profile of each, by time of its own; the profiler makes small functions look worse than they are.", ""]
+        if rows
+        else []
+    )
+    for what, titles in rows.items():
+        told += [f"{'; '.join(dict.fromkeys(titles))}:", "", "```text", results.profiles[what], "```", ""]
+    return told
 
 
 def _would_reach(missed: list[Verdict]) -> list[str]:

@@ -90,6 +90,24 @@ def test_a_missed_figure_is_named_in_bold() -> None:
     assert "| warm call, stdio, p50 | ≤ 1x the floor | 1.37x | **no** |" in page
 
 
+def test_a_line_of_the_table_of_speed_that_is_missed_has_its_profile_on_the_page() -> None:
+    results = complete()
+    turn = next(target for target in SPEED if target.profile == "turn")
+    results.figures = [
+        figure for figure in results.figures if (figure.measure, figure.case) != (turn.measure, turn.case)
+    ]
+    results.add(Figure(turn.measure, turn.case, "ours", 1.0, "seconds", 9.0))
+    results.profiles = {"turn": "ncalls tottime", "stdio 1": "of a line that is reached"}
+    rows = section(render(results)["benchmarks.md"], "Beside the fastest")
+    assert rows[-5:] == [
+        "A profile of each, by time of its own; the profiler makes small functions look worse than they are.",
+        f"{turn.title}:",
+        "```text",
+        "ncalls tottime",
+        "```",
+    ]
+
+
 def test_what_would_reach_several_lines_is_said_once() -> None:
     results = complete()
     results.figures = [figure for figure in results.figures if figure.measure != "placed"]
@@ -246,6 +264,7 @@ def test_writing_removes_charts_that_are_no_longer_shown(tmp_path: Path) -> None
 def test_results_survive_their_file(tmp_path: Path) -> None:
     results = complete()
     results.note(Note("calls", "mcp-use", "failed", "a reason", "stdio"))
+    results.profiles["turn"] = "ncalls tottime"
     results.save(tmp_path / "results.json")
     assert Results.load(tmp_path / "results.json") == results
 
