@@ -199,25 +199,29 @@ class AuditLog:
     def asked(self, entry: AuditEntry, decision: Decision) -> None:
         """A model asks for a call; `decision` is what policy says. Never raises."""
         entry.decided(decision, self._clock())
-        self._note(("request", entry))
+        self._notes.append(("request", entry))
+        if self._due_in is None or len(self._notes) >= TOGETHER or self._due_in.is_closed():
+            self._see_to_notes()
 
     def ended(self, entry: AuditEntry, outcome: str, seconds: float, *, result_bytes: int | None = None) -> None:
         """A call is over, or was never made: `ok`, `error`, `refused`, … Never raises."""
         entry.over(outcome, seconds, result_bytes, self._clock())
-        self._note(("outcome", entry))
+        self._notes.append(("outcome", entry))
+        if self._due_in is None or len(self._notes) >= TOGETHER or self._due_in.is_closed():
+            self._see_to_notes()
 
     def noted(self, event: str, facts: Mapping[str, Any]) -> None:
         """Something besides a call that belongs in the trail, such as a question to a person; `facts` hold no contents. Never raises."""
-        self._note({"time": iso_time(self._clock()), "event": event, **facts})
+        self._notes.append({"time": iso_time(self._clock()), "event": event, **facts})
+        self._see_to_notes()
 
     def close(self) -> None:
         self.flush()
         with self._lock:
             self.trail.close()
 
-    def _note(self, note: "_Note") -> None:
-        """Written at once; in an event loop together with others, soon: the call is on its way by then, and does not wait for us."""
-        self._notes.append(note)
+    def _see_to_notes(self) -> None:
+        """Written at once; in an event loop together with others, soon: a call is on its way by then, and does not wait for us."""
         if self._due_in is None or self._due_in.is_closed():
             # Asked for only then: it is a call of the system.
             try:
@@ -264,8 +268,11 @@ class AuditLog:
         # Then they are written as they stand; so nearly all are.
         are_ids_plain = ids.isascii() and ids.isprintable() and '"' not in ids and "\\" not in ids
         lines: list[str] = []
-        # Many are of the same millisecond.
-        millisecond, moment = -1, ""
+        # Many are of the same millisecond, and many in a row are alike.
+        begins = ends = 0.0
+        moment = ""
+        like: AuditEntry | None = None
+        wording = _Wording("", "", False)
         for note in notes:
             try:
                 if type(note) is not tuple:
@@ -275,11 +282,13 @@ class AuditLog:
                 if entry.searched_for is not known:
                     id = entry.call.id
                     call = f'"{id}"' if are_ids_plain and len(id) <= _LONGEST_TEXT else _text(id)
-                    wording = self._worded(entry)
+                    if like is None or not _are_alike(like, entry):
+                        wording, like = self._worded(entry), entry
                     entry.worded(call, wording, known, is_clean=wording.is_clean and are_ids_clean)
                 at = entry.asked_at if event == "request" else entry.ended_at
-                if int(at * 1000) != millisecond:
-                    millisecond, moment = int(at * 1000), iso_time(at)
+                if not begins <= at < ends:
+                    begins = int(at * 1000) / 1000
+                    ends, moment = begins + 0.001, iso_time(at)
                 # Both lines stand here, and are put together in one go each: two functions for them take a call 0.3 µs.
                 if event == "request":
                     line = f'{{"time":"{moment}","event":"request","call":{entry.said},{entry.said_of_decision}}}\n'
@@ -329,6 +338,20 @@ class AuditLog:
             self._failing = True
             reason = error.strerror if isinstance(error, OSError) else type(error).__name__
             _log.warning("The audit trail at %s cannot be written: %s.", self.trail.shown(), reason)
+
+
+def _are_alike(one: AuditEntry, other: AuditEntry) -> bool:
+    """Whether both are surely worded alike, at one look."""
+    its, others = one.call.arguments, other.call.arguments
+    return (
+        one.tool is other.tool
+        and one.decision is other.decision
+        and one.invocation.conversation is other.invocation.conversation
+        and one.call.name == other.call.name
+        and (kinds := [*map(type, its.values())]) == [*map(type, others.values())]
+        and [*its] == [*others]
+        and _PLAIN.issuperset(kinds)
+    )
 
 
 def _wording(entry: AuditEntry) -> _Wording:
