@@ -108,6 +108,8 @@ class _Call(Struct, eq=False):
     owner: Invocation | None = None
     id: int = 0
     expired: bool = False
+    # Whether the answer is large: to read it takes a while. Asked of the bytes that came: to ask the answer itself takes 0.2 µs.
+    is_large: bool = False
     # Still being handed over when the link was long gone, and ended for that.
     stuck: bool = False
     # Set while the message is being handed over, so that expiry can interrupt that too.
@@ -140,6 +142,13 @@ class _Call(Struct, eq=False):
             stood = now - self.stood_at
             self.started, self.limit = self.started + stood, self.limit + stood
             self.deadline = min(now + self.left, self.limit)
+
+    def answered(self, result: Raw, size: int) -> None:
+        """Its answer came, in so many bytes."""
+        if not self.future.done():
+            if size >= LARGE:
+                self.is_large = True
+            self.future.set_result(result)
 
     def expire(self) -> None:
         self.expired = True
@@ -279,7 +288,7 @@ class Connection:
         except BaseException:
             self._leave(call)
             raise
-        if len(memoryview(result)) >= LARGE:
+        if call.is_large:
             await asyncio.sleep(PAUSE)
         return await _masked(result) if knows_secrets() else result
 
@@ -328,15 +337,12 @@ class Connection:
         self.last_heard = self._time()
         answer = self._peer.answered(data, origin)
         if answer is not None:
-            call, result = answer
-            if not call.future.done():
-                call.future.set_result(result)
+            answer[0].answered(answer[1], len(data))
             return
         for event in self._peer.receive(data, origin):
             match event:
                 case Answered():
-                    if not event.waiter.future.done():
-                        event.waiter.future.set_result(event.result)
+                    event.waiter.answered(event.result, len(data))
                 case Refused():
                     _fail(event.waiter, _masked_error(event.error))
                 case Notification():
