@@ -10,6 +10,7 @@ import pytest
 
 from openclaw.config.load import parse_config
 from openclaw.errors import SecretError
+from openclaw.importers.programs import PROGRAMS
 from openclaw.secrets.resolve import Resolver
 from parts import stdio_server
 from parts.command_line import PROGRAM, Home, parts_server
@@ -245,6 +246,8 @@ def test_each_program_is_shown_whole_and_asked_about_at_a_terminal(tmp_path: Pat
         assert CANARIES[1].encode() not in terminal.received
     assert code == 0
     assert "Added 1 server to" in rest
+    # What was typed just now stands in no file.
+    assert "still has" not in rest
     assert servers(home)["yes"]["env"] == {"KEY": "secret://encrypted/yes/env/KEY"}
     assert found_in(CANARIES, files_under(home.state)) == []
 
@@ -275,3 +278,45 @@ async def test_a_secret_that_a_file_names_is_never_taken_unseen(tmp_path: Path) 
     done = await run_here(home, "mcp", "import", str(file), "--yes")
     assert [*servers(home)] == ["plain"]
     assert "it takes secret://env/API_KEY, which --yes does not agree to" in " ".join(done.out.split())
+
+
+# One server of each program, in its own file and its own words; each starts the same real server.
+def every_programs_file(home: Home) -> None:
+    entry = parts_server()
+    command, args = entry["command"], entry["args"]
+    as_most = {"mcpServers": {"NAME": {"command": command, "args": args}}}
+    write(home, ".config/Claude/claude_desktop_config.json", json.dumps(as_most).replace("NAME", "desktop"))
+    write(home, ".claude.json", json.dumps({"numStartups": 1, **as_most, "projects": {}}).replace("NAME", "code"))
+    write(home, ".cursor/mcp.json", json.dumps(as_most).replace("NAME", "cursor"))
+    vscode = json.dumps({"command": command, "args": args, "type": "stdio"})
+    write(home, ".config/Code/User/mcp.json", '{// mine\n"servers": {"code-user": ' + vscode + ",},}")
+    copilot = {"type": "local", "command": command, "args": args, "tools": ["*"]}
+    write(home, ".copilot/mcp-config.json", {"mcpServers": {"copilot": copilot}})
+    codex = f"[mcp_servers.codex]\ncommand = {json.dumps(command)}\nargs = {json.dumps(args)}\n"
+    write(home, ".codex/config.toml", f'model = "any"\n{codex}startup_timeout_sec = 20\n')
+    gemini = {"command": command, "args": args, "timeout": 30_000, "trust": False}
+    write(home, ".gemini/settings.json", {"mcpServers": {"gemini": gemini}})
+    windsurf = {"command": command, "args": args, "disabledTools": ["hang"]}
+    write(home, ".codeium/windsurf/mcp_config.json", {"mcpServers": {"windsurf": windsurf}})
+    zed = json.dumps({"source": "custom", "command": command, "args": args, "env": {}})
+    write(home, ".config/zed/settings.json", '// Zed\n{"theme": "One", "context_servers": {"zed": ' + zed + ",},}")
+    opencode = {"type": "local", "command": [command, *args], "enabled": True}
+    write(home, ".config/opencode/opencode.json", {"$schema": "s", "mcp": {"opencode": opencode}})
+    write(home, ".mcporter/mcporter.json", {"mcpServers": {"porter": {"command": [command, *args]}}})
+    write(home, ".lmstudio/mcp.json", json.dumps(as_most).replace("NAME", "studio"))
+    write(home, "elsewhere/openclaw.json", {"mcp": {"servers": {"claw": {"command": command, "args": args}}}})
+
+
+async def test_a_server_of_each_of_the_thirteen_programs_is_taken_over_and_works(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    every_programs_file(home)
+    listed = json.loads((await home.openclaw("mcp", "import", "--json")).out)
+    imported = await home.openclaw("mcp", "import", "all", "--yes")
+    another = await home.openclaw("mcp", "import", "openclaw", str(home.folder / "elsewhere/openclaw.json"), "--yes")
+    status = json.loads((await home.openclaw("mcp", "servers", "--json")).out)
+
+    assert {one["program"] for one in listed} == set(PROGRAMS) - {"openclaw"}
+    assert [one["leftOut"] for one in listed] == [[]] * 12
+    assert (imported.code, another.code) == (0, 0)
+    assert {one["name"]: one["state"] for one in status} == dict.fromkeys(servers(home), "ready")
+    assert len(status) == 13

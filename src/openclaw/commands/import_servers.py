@@ -365,10 +365,10 @@ def _summary(context: Context, planned: Plan, agreed: Sequence[Step], keeper: Ke
     ]
     if secrets:
         why = f" ({keeper.why})" if keeper.why else ""
-        was, them = ("was", "it") if secrets == 1 else ("were", "them")
-        lines.append(
-            f"{_secrets(secrets)} {was} put into {keeper.shown}{why}. The other program's file still has {them}."
-        )
+        lines.append(f"{_secrets(secrets)} {'was' if secrets == 1 else 'were'} put into {keeper.shown}{why}.")
+        if still := sum(not one.was_asked for step in agreed for one in step.credentials):
+            them = "it" if secrets == 1 else "them" if still == secrets else f"{still} of them"
+            lines[-1] += f" The other program's file still has {them}."
     return [*lines, "Try them: openclaw mcp servers. Which of their tools only read: openclaw approvals reading NAME"]
 
 

@@ -23,11 +23,12 @@ _REFERENCE = re.compile(r"secret://\S*")
 
 
 class Credential(msgspec.Struct, frozen=True):
-    """Where it stands in the entry, what stays before it, and its value, which no message shows."""
+    """Where it stands in the entry, what stays before it, and its value, which no message shows. One that was asked for stands in no file."""
 
     path: Path
     before: str
     value: str
+    was_asked: bool = False
 
     def __repr__(self) -> str:
         return f"Credential({self.path!r})"
@@ -49,7 +50,7 @@ def credentials_in(entry: Mapping[str, Any], known: Set[Path] = frozenset()) -> 
     for path, text in texts_of(entry):
         if path in places or path in known:
             before = _before(text, is_argument=path[0] == "args")
-            found.append(Credential(path, before, text[len(before) :]))
+            found.append(Credential(path, before, text[len(before) :], path in known))
     return tuple(one for one in found if one.value)
 
 

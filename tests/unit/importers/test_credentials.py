@@ -45,7 +45,9 @@ def test_what_is_elsewhere_already_is_no_credential(entry: dict[str, Any]) -> No
 
 
 def test_a_value_may_be_known_to_be_one() -> None:
-    assert credentials_in({"env": {"A": "plain"}}, {("env", "A")}) == (Credential(("env", "A"), "", "plain"),)
+    assert credentials_in({"env": {"A": "plain"}}, {("env", "A")}) == (
+        Credential(("env", "A"), "", "plain", was_asked=True),
+    )
 
 
 def test_a_credential_does_not_show_its_value() -> None:
