@@ -15,6 +15,7 @@ import msgspec
 from openclaw.commands.attaching import path_of, plain_path, typed_path
 from openclaw.commands.chat_state import Chat
 from openclaw.commands.completion import known_names, tree
+from openclaw.commands.last import THOUGHTS
 from openclaw.commands.mcp_table import MCP
 from openclaw.commands.references import (
     argument_words,
@@ -29,6 +30,7 @@ from openclaw.control.shell_words import offers, short_key, split_line
 from openclaw.errors import OpenClawError
 from openclaw.models.configured import model_names
 from openclaw.security.external import clean_label
+from openclaw.sessions.key import is_unnamed
 from openclaw.workplace import SLASH_WORDS
 
 # A completion that takes longer is of no use to somebody who types.
@@ -90,7 +92,11 @@ async def _offered(chat: Chat, line: str) -> dict[str, str]:
             }
         case "sessions" | "resume":
             found, own = await chat.app.store.find(limit=_SESSIONS), default_agent(chat.app.config)
-            return {short_key(info.key, own): info.title for info in found.sessions}
+            # What was asked once is gone back to rarely.
+            kept = sorted(found.sessions, key=lambda info: is_unnamed(info.key))
+            return {short_key(info.key, own): info.title for info in kept}
+        case "last":
+            return {THOUGHTS: "what the model thought before its last answer"}
         case "attach" | "export":
             return await asyncio.to_thread(_files, chat.context.cwd, last)
         case "skill":
@@ -118,10 +124,26 @@ async def _commands(chat: Chat) -> dict[str, str]:
 async def _mcp(chat: Chat, typed: str) -> dict[str, str]:
     names = await known_names(chat.app.engine)
     words = split_line(typed)
+    if (of_server := await _of_server(chat, words)) is not None:
+        return of_server
     found = offers({**tree(MCP, ""), "shared": []}, lambda kind: names.get(kind, {}), words)
     if found is None:
         return await asyncio.to_thread(_files, chat.context.cwd, words[-1])
     return found
+
+
+async def _of_server(chat: Chat, words: list[str]) -> dict[str, str] | None:
+    """Prompts and what they take, and resources, which servers that are up are asked for; None for other words."""
+    manager, agent = await chat.app.engine.manager(), chat.spec.id
+    match words:
+        case ["prompt", name] if not name.startswith("-"):
+            return await prompt_names(manager, agent)
+        case ["prompt", name, *given] if is_prompt(manager, agent, name):
+            return dict.fromkeys(await argument_words(manager, agent, name, " ".join(given)), "")
+        case ["read", server, uri] if server in server_words(manager, agent) and not uri.startswith("-"):
+            return await resource_names(manager, agent, server)
+        case _:
+            return None
 
 
 async def _pointed_at(chat: Chat, typed: str) -> dict[str, str]:
