@@ -13,10 +13,12 @@ import pytest
 
 from parts import traced_server
 from parts.cache import python_of_full
-from parts.gateways import home, running
+from parts.gateways import Running, home, running
+from parts.order_process import OrderProcess
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 CALLER = "b7ad6b7169203331"
+PARENT = {"traceparent": f"00-{TRACE}-{CALLER}-01"}
 PAUSE = 0.2
 
 
@@ -77,9 +79,32 @@ async def kept(url: str, most: int) -> list[dict[str, Any]]:
             await asyncio.sleep(PAUSE)
 
 
+async def by_http(gateway: Running) -> None:
+    body = {"model": "openclaw", "messages": [{"role": "user", "content": "milk?"}]}
+    headers = {**gateway.headers, **PARENT}
+    async with gateway.client.post(f"{gateway.url}/v1/chat/completions", json=body, headers=headers) as response:
+        assert response.status == 200
+
+
+async def by_order(gateway: Running) -> None:
+    """An MCP client's, with `openclaw mcp-server` between it and the gateway."""
+    place = gateway.home
+    env = {name: place.env[name] for name in ("OPENCLAW_STATE_DIR", "XDG_RUNTIME_DIR")}
+    async with OrderProcess(place.state / "client", env=env) as client:
+        await client.initialize()
+        await client.order("milk?", meta=PARENT)
+
+
+ASK = {"http": by_http, "order": by_order}
+SERVED = {"http": "POST /v1/chat/completions", "order": "tools/call order_openclaw"}
+
+
 @pytest.mark.full
 @pytest.mark.minutes(2)
-async def test_a_trace_of_caller_gateway_turn_model_call_and_server_is_one_in_phoenix(tmp_path: Path) -> None:
+@pytest.mark.parametrize("caller", ["order", "http"])
+async def test_a_trace_of_caller_gateway_turn_model_call_and_server_is_one_in_phoenix(
+    tmp_path: Path, caller: str
+) -> None:
     (tmp_path / "phoenix").mkdir()
     async with phoenix(tmp_path / "phoenix") as url:
         env = {"OTEL_EXPORTER_OTLP_ENDPOINT": url, "OTEL_SERVICE_NAME": "shop"}
@@ -96,11 +121,7 @@ async def test_a_trace_of_caller_gateway_turn_model_call_and_server_is_one_in_ph
             )
             async with running(place) as gateway:
                 await gateway.ready("shop")
-                body = {"model": "openclaw", "messages": [{"role": "user", "content": "milk?"}]}
-                headers = {**gateway.headers, "traceparent": f"00-{TRACE}-{CALLER}-01"}
-                address = f"{gateway.url}/v1/chat/completions"
-                async with gateway.client.post(address, json=body, headers=headers) as response:
-                    assert response.status == 200
+                await ASK[caller](gateway)
         # Of the model there are two: it was asked again with the result.
         spans = await kept(url, 6)
 
@@ -113,6 +134,6 @@ async def test_a_trace_of_caller_gateway_turn_model_call_and_server_is_one_in_ph
         ("AGENT", "invoke_agent main"),
         ("TOOL", "tools/call price"),
     ]
-    assert (served["name"], server["name"]) == ("POST /v1/chat/completions", "tools/call price")
+    assert (served["name"], server["name"]) == (SERVED[caller], "tools/call price")
     models = [(one["span_kind"], one["parent_id"]) for one in spans if one["name"] == "chat one"]
     assert models == [("LLM", turn["context"]["span_id"])] * 2

