@@ -1,6 +1,8 @@
 """Conversations in PostgreSQL behind PgBouncer in transaction mode, which hands out another connection for every transaction."""
 
 import asyncio
+from contextlib import AsyncExitStack
+from pathlib import Path
 
 import pytest
 
@@ -8,8 +10,11 @@ from openclaw.content import Text, UserMessage
 from openclaw.errors import StoreError
 from openclaw.fleet.fleet import Fleet
 from openclaw.sessions.event import Said
+from parts.gateways import Running, home, running
+from parts.placed_server import entry, lines_of, starts
 from parts.postgres import PostgresServer, fleet_at, pgbouncer
-from parts.processes import HANG_GUARD
+from parts.processes import HANG_GUARD, handle_of, wait_until_gone
+from parts.talking_model import TalkingModel
 
 pytestmark = pytest.mark.full
 
@@ -64,3 +69,64 @@ async def test_with_prepared_statements_behind_pgbouncer_the_sentence_says_what_
                 while True:
                     await asyncio.gather(*(fleet.sessions.list() for _ in range(8)))
         await fleet.close()
+
+
+async def say(gateway: Running, text: str) -> None:
+    headers = {**gateway.headers, "x-openclaw-session-key": "walker"}
+    body = {"model": "openclaw/main", "input": text}
+    async with gateway.client.post(f"{gateway.url}/v1/responses", json=body, headers=headers) as response:
+        assert response.status == 200, await response.text()
+
+
+async def called(gateway: Running, tool: str) -> str:
+    status, told = await gateway.post("/v1/tools/invoke", {"tool": tool, "arguments": {}, "framed": False})
+    assert (status, told["isError"]) == (200, False), told
+    return str(told["content"][0]["text"])
+
+
+async def test_placed_servers_and_those_of_conversations_work_behind_pgbouncer_where_no_notice_arrives(
+    postgres: PostgresServer, url: str, tmp_path: Path
+) -> None:
+    database = url.rpartition("/")[2]
+    journals = tmp_path / "one" / "journal", tmp_path / "own" / "journal"
+    for journal in journals:
+        journal.parent.mkdir()
+    async with AsyncExitStack() as stack:
+        bouncer = stack.enter_context(pgbouncer(postgres))
+        model = await stack.enter_async_context(TalkingModel())
+        gateways = []
+        for name in ("first", "second"):
+            env = {"DATABASE": f"{bouncer}/{database}", "TOKEN_KEY": "correct horse battery staple"}
+            (tmp_path / name).mkdir()
+            place = stack.enter_context(home(tmp_path / name, env=env))
+            place.save(
+                {
+                    "session": {
+                        "store": "postgres",
+                        "postgres": {"url": "${DATABASE}", "statementCache": False, "poolSize": 4},
+                    },
+                    "tokenStore": {"key": "secret://env/TOKEN_KEY"},
+                    "mcp": {
+                        "servers": {
+                            "memo": entry(journals[0], placement="one"),
+                            "diary": entry(journals[1], isolation="session", approval="allow"),
+                        }
+                    },
+                    **model.config,
+                }
+            )
+            gateways.append(await stack.enter_async_context(running(place)))
+        for gateway in gateways:
+            await gateway.ready("memo", "diary")
+        first, second = gateways
+        (pid,) = starts(journals[0])
+        assert [await called(gateway, "memo__who") for gateway in gateways] == [str(pid)] * 2
+        listing = set(starts(journals[1]))
+        for number, gateway in enumerate((first, second, first)):
+            own = [one for one in starts(journals[1]) if one not in listing]
+            before = [handle_of(one) for one in own[-1:]]
+            await say(gateway, f'call diary__note {{"words": "{number}"}}')
+            wait_until_gone(*before)
+        own = [one for one in starts(journals[1]) if one not in listing]
+        assert len(own) == 3
+        assert [line for line in lines_of(journals[1]) if line.startswith("note")] == ["note 0", "note 1", "note 2"]

@@ -16,7 +16,7 @@ from openclaw.mcp.server.server import LiveServer
 from parts.gateways import GatewayProcess, Home, Running, gateway_process, home, running
 from parts.placed_server import RELEASE, entry, lines_of, starts
 from parts.postgres import PostgresServer
-from parts.processes import HANG_GUARD
+from parts.processes import HANG_GUARD, wait_until_gone
 
 pytestmark = pytest.mark.real
 
@@ -230,6 +230,37 @@ async def test_a_drained_gateway_finishes_calls_of_others_and_hands_the_server_o
         notes = [line for line in lines_of(journal) if line.startswith("note ")]
         assert sorted(notes) == [f"note {number}" for number in range(10)]
         assert len(starts(journal)) == 2
+
+
+async def test_a_frozen_gateway_is_taken_over_and_ends_its_process_when_it_wakes(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    """What was sent to it is not made again; what comes when it is known to be silent goes to the next."""
+    journal = tmp_path / "journal"
+    async with fleet_of_two(postgres, tmp_path, memo=entry(journal, placement="one")) as fleet:
+        host, guest = await fleet.split()
+        (first,) = starts(journal)
+        ended = os.pidfd_open(first)
+        host.process.send_signal(signal.SIGSTOP)
+        try:
+            is_well, told = await fleet.call(guest, "memo__note", "sent to it")
+            assert (is_well, "may or may not have been carried out; it is not repeated" in told) == (False, True), told
+            assert await fleet.call(guest, "memo__note", "afterwards") == (True, "noted afterwards")
+        finally:
+            host.process.send_signal(signal.SIGCONT)
+        await asyncio.to_thread(wait_until_gone, ended)
+        _, second = starts(journal)
+        assert await fleet.call(guest, "memo__who") == (True, str(second))
+        async with asyncio.timeout(HANG_GUARD):
+            while not (answer := await fleet.call(host, "memo__who"))[0]:
+                assert "this gateway has lost touch with the database of its fleet" in answer[1]
+        assert answer == (True, str(second))
+        assert lines_of(journal).count("note sent to it") <= 1
+        assert [line for line in lines_of(journal) if line != "note sent to it"] == [
+            f"start {first}",
+            f"start {second}",
+            "note afterwards",
+        ]
 
 
 async def test_a_server_that_crashes_comes_back_at_one_gateway(postgres: PostgresServer, tmp_path: Path) -> None:

@@ -35,6 +35,8 @@ STOPPING: Final = 503
 # The other end says something at least every so many seconds, and is taken for dead after so many of silence.
 ALIVE_EVERY: Final = 5.0
 SILENCE: Final = 15.0
+# Whether it runs the server a gateway says at once; one that is frozen, and still counted as alive, says nothing for ever.
+ANSWERS_WITHIN: Final = 3.0
 # Idle connections are left before the other end closes them.
 _MAX_IDLE: Final = 5.0
 _LISTEN: Final = "subscriptions/listen"
@@ -102,8 +104,9 @@ class Destination(msgspec.Struct, frozen=True):
 
 async def is_served(destination: Destination) -> bool:
     """Whether that gateway runs the server now, and takes calls of it. Raises OpenClawError when it cannot be asked."""
+    patience = min(destination.connect_timeout, ANSWERS_WITHIN)
     async with destination.client() as client:
-        response = await client.open("GET", destination.address, headers=destination.headers)
+        response = await client.open("GET", destination.address, headers=destination.headers, timeout=patience)
         try:
             if response.status in (200, NOT_HERE, STOPPING):
                 return response.status == 200

@@ -23,7 +23,7 @@ import msgspec
 from openclaw.config.rules import is_loopback, plaintext_fault
 from openclaw.config.servers import ServerSpec
 from openclaw.content import to_json
-from openclaw.errors import ConnectError, LinkLostError, StoreError
+from openclaw.errors import ConnectError, DeadlineError, LinkLostError, StoreError
 from openclaw.fleet.database import Database
 from openclaw.fleet.forwarding import Destination, GatewayTransport, is_served
 from openclaw.fleet.leases import FIRST_LOOK, LONGEST_LOOK, Lease, Leases, jittered, wait_for
@@ -171,7 +171,7 @@ class Placement:
                     problem = ConnectError("Another gateway is about to run it.")
                 except _NoWayError:
                     raise
-                except (ConnectError, LinkLostError) as error:
+                except (ConnectError, DeadlineError, LinkLostError) as error:
                     # It may have died a moment ago, and then its lease is free soon.
                     problem = ConnectError(error.message, hint=error.hint)
                 if time.monotonic() > give_up:
