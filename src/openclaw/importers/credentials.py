@@ -23,7 +23,7 @@ _REFERENCE = re.compile(r"secret://\S*")
 
 
 class Credential(msgspec.Struct, frozen=True):
-    """Where it stands in the entry, what stays before it, and its value, which no message shows. One that was asked for stands in no file."""
+    """Where it stands in the entry, what stays before it, and its value, which no message shows. What was asked for stands in no file."""
 
     path: Path
     before: str
