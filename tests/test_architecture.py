@@ -20,6 +20,7 @@ ROWS: list[list[str]] = [
     [
         "version",
         "errors",
+        "typed_words",
         "libraries",
         "files",
         "appending",

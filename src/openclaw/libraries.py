@@ -4,10 +4,10 @@ The client alone (`openclaw.mcp`) needs msgspec, jsonschema-rs and uvloop; who i
 requirement stands here as it does among the extras of pyproject.toml. Imports none of them.
 """
 
-import shlex
 import sys
 
 from openclaw.errors import OpenClawError
+from openclaw.typed_words import quote_word
 
 # What is imported → the part of us that needs it, and what to install.
 LIBRARIES = {
@@ -27,7 +27,7 @@ LIBRARIES = {
 
 def install(library: str) -> str:
     """The command that adds a library to the environment we run in."""
-    return f"{shlex.quote(sys.executable)} -m pip install {shlex.quote(library)}"
+    return f"{quote_word(sys.executable)} -m pip install {quote_word(library)}"
 
 
 def missing(error: BaseException) -> OpenClawError | None:

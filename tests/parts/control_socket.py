@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -54,7 +55,7 @@ def short_folder() -> Iterator[Path]:
 
 @asynccontextmanager
 async def serving(
-    work: Work, place: Path | None = None, *, unix: bool = True
+    work: Work, place: Path | None = None, *, unix: bool = sys.platform != "win32"
 ) -> AsyncIterator[tuple[ControlServer, OneCommand, Path]]:
     """A control socket, at an address of its own unless one is given, that does `work` for everybody."""
     with short_folder() as folder:

@@ -9,13 +9,13 @@ import pytest
 
 from openclaw.errors import StoreError
 from openclaw.files import create, make_directory, private_key, replace
+from parts.modes import PRIVATE_DIRECTORY, PRIVATE_FILE
 
 
 def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-@pytest.mark.posix_only("modes of files")
 @pytest.mark.parametrize("durable", [True, False])
 def test_a_new_file_and_its_directories_are_for_their_owner_alone(tmp_path: Path, durable: bool) -> None:
     file = tmp_path / "a" / "b" / "f"
@@ -24,7 +24,12 @@ def test_a_new_file_and_its_directories_are_for_their_owner_alone(tmp_path: Path
         replace(file, b"new", durable=durable)
     finally:
         os.umask(old)
-    assert (file.read_bytes(), mode(file), mode(file.parent), mode(tmp_path / "a")) == (b"new", 0o600, 0o700, 0o700)
+    assert (file.read_bytes(), mode(file), mode(file.parent), mode(tmp_path / "a")) == (
+        b"new",
+        PRIVATE_FILE,
+        PRIVATE_DIRECTORY,
+        PRIVATE_DIRECTORY,
+    )
     assert os.listdir(file.parent) == ["f"]
 
 
@@ -65,7 +70,7 @@ def test_a_place_that_cannot_be_written_is_one_clear_error(tmp_path: Path, place
     assert sorted(os.listdir(tmp_path)) == ["directory", "file"]
 
 
-@pytest.mark.posix_only("modes of files and symbolic links")
+@pytest.mark.posix_only("reading a file in the very moment in which it is replaced")
 def test_a_reader_never_sees_a_half_written_file(tmp_path: Path) -> None:
     file = tmp_path / "f"
     versions = [b"a" * 100_000, b"b" * 50_000]
@@ -84,7 +89,7 @@ def test_a_reader_never_sees_a_half_written_file(tmp_path: Path) -> None:
     assert seen <= set(versions)
 
 
-@pytest.mark.posix_only("modes of files and symbolic links")
+@pytest.mark.posix_only("symbolic links")
 def test_a_created_file_takes_nobodys_place(tmp_path: Path) -> None:
     file, link = tmp_path / "f", tmp_path / "link"
     create(file, [b"mine"])
@@ -92,15 +97,14 @@ def test_a_created_file_takes_nobodys_place(tmp_path: Path) -> None:
     for path in (file, link):
         with pytest.raises(FileExistsError):
             create(path, [b"theirs"])
-    assert (file.read_bytes(), mode(file), (tmp_path / "elsewhere").exists()) == (b"mine", 0o600, False)
+    assert (file.read_bytes(), mode(file), (tmp_path / "elsewhere").exists()) == (b"mine", PRIVATE_FILE, False)
 
 
-@pytest.mark.posix_only("modes of files")
 def test_a_key_is_made_once_and_is_private(tmp_path: Path) -> None:
     file = tmp_path / "own" / "key"
     key = private_key(file)
     assert (len(key), private_key(file), private_key(tmp_path / "other") == key) == (32, key, False)
-    assert (mode(file), os.listdir(file.parent)) == (0o600, ["key"])
+    assert (mode(file), os.listdir(file.parent)) == (PRIVATE_FILE, ["key"])
 
 
 def test_many_who_ask_for_a_key_at_the_same_time_get_the_same(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from openclaw.content import File
 from openclaw.errors import MediaError, StoreError
 from openclaw.media import ITEM_BYTES, MediaStore, clean_type, decode_base64, safe_name, shown_size, sniff
+from parts.modes import PRIVATE_DIRECTORY, PRIVATE_FILE
 
 
 @pytest.fixture
@@ -21,7 +22,6 @@ def store(tmp_path: Path) -> MediaStore:
     return MediaStore(tmp_path / "media")
 
 
-@pytest.mark.posix_only("modes of files")
 def test_a_saved_file_is_private_and_alone_in_its_directory(store: MediaStore, tmp_path: Path) -> None:
     file = store.save(b"hello", "text/plain", "notes.txt")
     path = Path(file.path)
@@ -30,7 +30,7 @@ def test_a_saved_file_is_private_and_alone_in_its_directory(store: MediaStore, t
     assert path.parent.parent == tmp_path / "media"
     assert re.fullmatch("[0-9a-f]{32}", path.parent.name)
     modes = [stat.S_IMODE(each.stat().st_mode) for each in (path, path.parent, path.parent.parent)]
-    assert modes == [0o600, 0o700, 0o700]
+    assert modes == [PRIVATE_FILE, PRIVATE_DIRECTORY, PRIVATE_DIRECTORY]
 
 
 def test_a_saved_file_is_found_by_the_end_of_its_path_and_nothing_else_is(store: MediaStore, tmp_path: Path) -> None:

@@ -3,14 +3,13 @@
 Values of the call stand in the question alone, as they are: whoever shows it cleans them. What an answer does is approver.py's.
 """
 
-import shlex
-
 from openclaw.config.call_pattern import text_of
 from openclaw.conversation import Answer, AskedCall, Question
 from openclaw.security.approval import Case, Verdict
 from openclaw.security.external import clean_label
 from openclaw.security.offers import granted, offers
 from openclaw.tool import ToolFacts
+from openclaw.typed_words import quote_word
 
 # As much as a person says with a no.
 _LONGEST_NOTE = 500
@@ -97,7 +96,7 @@ def nobody(case: Case, verdict: Verdict) -> str:
     if lasting is not None:
         (grant,) = (one for one in granted(case, verdict, lasting.id) if one.tool)
         # A value may hold quotes that others chose, and a person copies this into a shell.
-        way = f"--allow {shlex.quote(text_of(case.tool.name, grant.arguments))}"
+        way = f"--allow {quote_word(text_of(case.tool.name, grant.arguments))}"
     elif verdict.step == 11:
         way = f"--allow {case.tool.name}"
     return f"nobody could be asked. It can be allowed with: openclaw agent {way} (it is asked about because {verdict})"

@@ -5,7 +5,6 @@ found by the address in the config, the owner, the issuer and the resource, and 
 `bearer.py` and `login.py` do.
 """
 
-import shlex
 from collections.abc import Awaitable, Callable
 from secrets import token_urlsafe
 from time import time
@@ -29,6 +28,7 @@ from openclaw.redact import SECRET_SCHEME, mask, remember
 from openclaw.secrets.store.encrypted import EncryptedStore
 from openclaw.security.egress import parse_url
 from openclaw.single_flight import SingleFlight
+from openclaw.typed_words import quote_word
 
 # A configured value with every secret reference in it replaced. Raises SecretError.
 Resolve = Callable[[str], Awaitable[str]]
@@ -204,8 +204,8 @@ class Account:
         return await self.flows.run(flow)
 
     def sign_in_needed(self, why: str) -> SignInNeededError:
-        agent = f" --agent {shlex.quote(self.spec.owner)}" if self.spec.owner else ""
+        agent = f" --agent {quote_word(self.spec.owner)}" if self.spec.owner else ""
         return SignInNeededError(
             f"The server '{self.spec.name}' {why}.",
-            hint=f"Run `openclaw mcp auth {shlex.quote(self.spec.name)}{agent}`.",
+            hint=f"Run `openclaw mcp auth {quote_word(self.spec.name)}{agent}`.",
         )

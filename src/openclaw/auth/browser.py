@@ -4,7 +4,6 @@ Knows which program opens addresses on each system, and when there is nobody to 
 `security/egress.py`; here it is one element of an argv, never the first, and never taken for an option.
 """
 
-import shlex
 import sys
 from collections.abc import Mapping
 from typing import Final
@@ -12,6 +11,7 @@ from typing import Final
 from openclaw.errors import ProcessError
 from openclaw.process.detach import detach
 from openclaw.process.environment import child_environment
+from openclaw.typed_words import split_words
 
 # An opener that fails does so at once; a browser started by it may stay in the foreground.
 PATIENCE: Final = 3.0
@@ -26,10 +26,10 @@ def browser_command(url: str, env: Mapping[str, str], platform: str = sys.platfo
     """The argv that opens `url`; None when there is no screen to open it on."""
     if not url.startswith(("https://", "http://")):
         raise ProcessError("Only http and https addresses are opened in a browser.")
-    chosen = env.get("BROWSER", "").partition(":")[0]
+    chosen = env.get("BROWSER", "").partition(";" if platform == "win32" else ":")[0]
     if chosen:
         try:
-            words = shlex.split(chosen)
+            words = split_words(chosen, windows=platform == "win32")
         except ValueError:
             words = []
         if words:

@@ -6,7 +6,6 @@ a word before it is used, and a key that brought none is not kept.
 """
 
 import asyncio
-import shlex
 import shutil
 import sys
 from collections.abc import Callable
@@ -30,6 +29,7 @@ from openclaw.errors import ConfigError, OpenClawError, UsageError
 from openclaw.log import one_line
 from openclaw.models.naming import OFFLINE
 from openclaw.models.vendors import VENDORS
+from openclaw.typed_words import split_words
 
 # Vendors of which most people have a key of one; the others can be typed.
 _USUAL: Final = ("anthropic", "openai", "google", "openrouter")
@@ -245,7 +245,7 @@ async def _server(context: Context, prompts: Prompts) -> list[str]:
     words = ways[chosen][1]
     try:
         if chosen == len(ways) - 1 and (
-            typed := shlex.split(await prompts.text("Address (https://…) or command line"))
+            typed := split_words(await prompts.text("Address (https://…) or command line"))
         ):
             words = ["connect", *typed]
         if words:

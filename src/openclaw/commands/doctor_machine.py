@@ -1,7 +1,6 @@
 """What stands around this program: the port it would listen on, and other programs of its name."""
 
 import os
-import shlex
 import sys
 from collections.abc import Iterator, Mapping
 from importlib.metadata import distributions
@@ -12,6 +11,7 @@ from openclaw.config.load import Config
 from openclaw.control.port import PortTakenError, listen
 from openclaw.errors import OpenClawError
 from openclaw.log import one_line
+from openclaw.typed_words import quote_word
 
 _NAME = "openclaw"
 # What the script of an installation of ours begins with: an interpreter and a few lines. More is not read.
@@ -57,7 +57,7 @@ def distribution_check(places: list[str]) -> Check | None:
         "Program",
         "warning",
         sentence,
-        f"Run: {shlex.quote(sys.executable)} -m pip uninstall {_NAME}, then install OpenClaw again.",
+        f"Run: {quote_word(sys.executable)} -m pip uninstall {_NAME}, then install OpenClaw again.",
     )
 
 

@@ -34,7 +34,8 @@ class LogFile:
             # Nothing more comes to the one that was put aside: its last line is as whole as it gets.
             data += (b"\n" if self._begun or (data and not data.endswith(b"\n")) else b"") + self._read()
         *lines, self._begun = (self._begun + data).split(b"\n")
-        return [line.decode("utf-8", "replace") for line in lines]
+        # On Windows a line of ours ends with both signs.
+        return [line.removesuffix(b"\r").decode("utf-8", "replace") for line in lines]
 
     def close(self) -> None:
         if self._handle is not None:

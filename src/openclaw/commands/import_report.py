@@ -3,7 +3,6 @@
 Shows the names of variables, headers and secrets, and never a value of theirs.
 """
 
-import shlex
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ from openclaw.importers.plan import HIDDEN, LeftOut, Plan, Step
 from openclaw.log import one_line
 from openclaw.redact import redact
 from openclaw.security.external import clean_label
+from openclaw.typed_words import quote_word
 
 _MARKS = {"add": "+", "replace": "~", "same": "="}
 _NAME = 60
@@ -23,7 +23,7 @@ _SENTENCE = 1_000
 def command_line(argv: Sequence[str]) -> str:
     """A command as it is run, whole: what does not print is shown by its code."""
     return " ".join(
-        word if word == HIDDEN else shlex.quote(word) if word.isprintable() else ascii(word) for word in argv
+        word if word == HIDDEN else quote_word(word) if word.isprintable() else ascii(word) for word in argv
     )
 
 

@@ -1,12 +1,12 @@
 """Which words of a command name a server that is used once and kept nowhere: `openclaw mcp call URL TOOL …`, `--stdio "PROGRAM …"`, and
 `mcp tools` of the same. Words alone: used_once.py runs it."""
 
-import shlex
 from collections.abc import Sequence
 
 import msgspec
 
 from openclaw.errors import UsageError
+from openclaw.typed_words import join_words, quote_word, split_words
 
 _SCHEMES = ("http://", "https://")
 
@@ -25,9 +25,7 @@ class Once(msgspec.Struct, frozen=True):
     def command(self) -> str:
         """How it is named in a command line, for one more of them."""
         return (
-            shlex.quote(self.words[0])
-            if is_address(self.words[0])
-            else f"--stdio {shlex.quote(shlex.join(self.words))}"
+            quote_word(self.words[0]) if is_address(self.words[0]) else f"--stdio {quote_word(join_words(self.words))}"
         )
 
     @property
@@ -42,7 +40,7 @@ def once(program: str, typed: Sequence[str]) -> Once | None:
     """The server that a command names by itself; None when it names one of the config. Raises UsageError."""
     if program:
         try:
-            words = tuple(shlex.split(program))
+            words = tuple(split_words(program))
         except ValueError:
             raise UsageError("--stdio: a quote is not closed.") from None
         if not words:

@@ -4,7 +4,6 @@ It runs the same commands as `openclaw mcp …`, on a console that collects what
 an address to open while they wait) goes to the person at once.
 """
 
-import shlex
 from json import JSONDecodeError, JSONDecoder
 from typing import Any
 
@@ -17,6 +16,7 @@ from openclaw.commands.other_words import MCP
 from openclaw.content import Text
 from openclaw.plugins.mcp_client import MCP_CLIENT, MCP_MANAGE
 from openclaw.tool import Invocation, Tool, ToolResult, parameters
+from openclaw.typed_words import split_words
 
 # The tree of `openclaw mcp`, by the name it has here; options about the process that runs a command mean nothing here.
 _TREE = msgspec.structs.replace(MCP, name="/mcp")
@@ -27,19 +27,19 @@ def words_of(line: str) -> list[str]:
     """The words of a line as a shell splits them, but for JSON, which nothing here needs to have quoted. Raises ValueError."""
     head, brace, rest = line.partition(" {")
     if not brace:
-        return shlex.split(line)
+        return split_words(line)
     try:
-        words = shlex.split(head)
+        words = split_words(head)
     except ValueError:
         # The brace stands within quotes.
-        return shlex.split(line)
+        return split_words(line)
     json = brace[1:] + rest
     try:
         _, end = JSONDecoder().raw_decode(json)
     except JSONDecodeError:
         # Whoever reads it says what is wrong with it.
         return [*words, json]
-    return [*words, json[:end], *shlex.split(json[end:])]
+    return [*words, json[:end], *split_words(json[end:])]
 
 
 def mcp_manage(context: Context) -> Tool:

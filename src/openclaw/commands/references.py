@@ -6,7 +6,6 @@ lone `@` or a word with a colon that names no server is just text.
 """
 
 import asyncio
-import shlex
 from collections.abc import Callable, Sequence
 
 import msgspec
@@ -28,6 +27,7 @@ from openclaw.mcp.tools.names import typed_name
 from openclaw.mcp.tools.results import PromptEntry, ResourceContents
 from openclaw.security.policy import Decision, Named, ToolRef
 from openclaw.tool import Invocation
+from openclaw.typed_words import split_words
 
 # `@server:uri`, at the start of a word. The address ends at the next blank, or before the marks that end a sentence.
 _POINTER = late_pattern(r"(?<![^\s(])@(?P<server>[A-Za-z0-9_.-]+):(?P<uri>\S+)")
@@ -172,7 +172,7 @@ async def filled_prompt(
     permit(manager, engine.decide, agent, server, PROMPT_TOOL)
     entry = await _entry(manager, server, agent, prompt)
     try:
-        given = prompt_arguments(entry, shlex.split(words))
+        given = prompt_arguments(entry, split_words(words))
     except ValueError:
         raise UsageError(f"/{name}: a quote is not closed.") from None
     filled = await manager.server(server, agent).use(

@@ -1,6 +1,5 @@
 """`openclaw sessions`: list, show, rename, export, delete and prune conversations."""
 
-import shlex
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -25,6 +24,7 @@ from openclaw.sessions.key import is_unnamed, session_key
 from openclaw.sessions.retention import Keep, Pruned
 from openclaw.sessions.store import SessionInfo
 from openclaw.sessions.title import MOST_CHARACTERS
+from openclaw.typed_words import quote_word
 
 # A key in the middle of a sentence.
 _SHOWN_SENTENCE = 80
@@ -213,7 +213,7 @@ def _shown_keys(console: Console, app: App, keys: Sequence[str]) -> list[str]:
     if not console.width:
         return [clean_terminal(key).replace("\n", " ") for key in keys]
     own = default_agent(app.config)
-    return [shlex.quote(clean_terminal(short_key(key, own))) for key in keys]
+    return [quote_word(clean_terminal(short_key(key, own))) for key in keys]
 
 
 def _key(app: App, parsed: Parsed) -> str:

@@ -5,7 +5,6 @@ with `--json` the address is printed and the command ends: `--code` finishes it,
 makes them good is `auth/`'s business.
 """
 
-import shlex
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -20,6 +19,7 @@ from openclaw.engine import Engine
 from openclaw.errors import OpenClawError, UsageError
 from openclaw.protocol.oauth.registration import client_metadata_document
 from openclaw.security.external import clean_terminal
+from openclaw.typed_words import quote_word
 
 
 async def auth(context: Context, parsed: Parsed) -> int:
@@ -147,7 +147,7 @@ def _announce(context: Context, started: Started, say: Write) -> None:
 
 def _command(spec: ServerSpec) -> str:
     agent = f" --agent {spec.owner}" if spec.owner else ""
-    return f"openclaw mcp auth {shlex.quote(spec.name)}{agent} --code 'THE ADDRESS THE BROWSER ENDS AT'"
+    return f"openclaw mcp auth {quote_word(spec.name)}{agent} --code 'THE ADDRESS THE BROWSER ENDS AT'"
 
 
 def _show_data(context: Context, started: Started) -> None:

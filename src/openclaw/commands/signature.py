@@ -5,13 +5,13 @@ schema alone, and what is nested deeper than anybody reads is named by its kind.
 """
 
 import json
-import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from openclaw.security.external import clean_label
+from openclaw.typed_words import quote_word
 
 # Of an argument's name, a type in words, one value among several, a default, a text.
 _LONGEST_NAME = 60
@@ -66,7 +66,7 @@ def example(tool: str, schema: object) -> list[str]:
 
 def typed(words: Sequence[str]) -> str:
     """Words as a shell takes them."""
-    return " ".join(shlex.quote(clean_label(word, _LONGEST_TYPE)) for word in words)
+    return " ".join(quote_word(clean_label(word, _LONGEST_TYPE)) for word in words)
 
 
 def _parameter(name: str, given: object, required: bool, root: Mapping[str, Any]) -> Parameter:

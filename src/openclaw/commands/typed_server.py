@@ -5,7 +5,6 @@ may be named at a terminal or over the control socket only. Tries nothing and wr
 """
 
 import re
-import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
 from urllib.parse import urlsplit
@@ -19,6 +18,7 @@ from openclaw.errors import UsageError
 from openclaw.log import one_line
 from openclaw.mcp.connect import TIMEOUT_KEY
 from openclaw.redact import SECRET_SCHEME
+from openclaw.typed_words import join_words, quote_word
 
 # Programs that only run another one: the file they are given says more than they do. Those that fetch it first are launchers.
 _INTERPRETERS = frozenset({"python", "python3", "node", "deno", "sh", "bash"})
@@ -42,7 +42,7 @@ def entry_of(context: Context, parsed: Parsed, words: Sequence[str], *, verb: st
     if not is_url and not typed_here:
         raise UsageError(
             f"A server that is a program can only be {verb} from a terminal.",
-            hint=f"Run: openclaw mcp connect {shlex.join(words)}" if verb == "added" else "",
+            hint=f"Run: openclaw mcp connect {join_words(words)}" if verb == "added" else "",
         )
     text = (lambda value: value) if typed_here else _plain
     entry: Entry = {"url": text(words[0])} if is_url else {"command": words[0]}
@@ -126,7 +126,7 @@ def name_for(words: Sequence[str]) -> str:
 async def consent(context: Context, argv: Sequence[str], variables: Sequence[str], *, when: str, question: str) -> bool:
     """A program is shown in full before it runs for the first time, and `when` that will be. Raises UsageError when nobody is there."""
     context.console.note(f"This program will be run on this machine, with your rights, {when}:")
-    words = " ".join(ascii(word) if not word.isprintable() else shlex.quote(word) for word in argv)
+    words = " ".join(ascii(word) if not word.isprintable() else quote_word(word) for word in argv)
     # As it is, in one line: folded, a blank in it could not be told from the end of a row.
     context.console.err(f"  {words}\n")
     if variables:

@@ -6,12 +6,12 @@ Lines are measured in columns: letters of some scripts take two.
 
 import json
 import re
-import shlex
 import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
 from openclaw.security.external import clean_terminal
+from openclaw.typed_words import quote_word
 
 # Letters that leave an empty place, or none at all, though they count as printable.
 _FILLERS = re.compile(
@@ -37,7 +37,7 @@ def value_text(value: Any) -> str:
 
 def shell_word(value: Any) -> str:
     """A word of a command line as a shell would take it, so that it is seen where it ends."""
-    return shlex.quote(value) if isinstance(value, str) and is_seen(value) else quoted(value)
+    return quote_word(value) if isinstance(value, str) and is_seen(value) else quoted(value)
 
 
 def quoted(value: Any) -> str:

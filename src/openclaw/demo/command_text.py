@@ -5,11 +5,12 @@ Owns quoting, and where a long command may be folded. It never starts anything.
 
 import os
 import re
-import shlex
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+
+from openclaw.typed_words import quote_word
 
 _MODULE = "openclaw"
 _HOME = "~/"
@@ -48,8 +49,8 @@ def quoted(word: str) -> str:
     """One word for a shell, which looks for a home in front of the first quote only."""
     if word.startswith(_HOME):
         rest = word.removeprefix(_HOME)
-        return _HOME + (shlex.quote(rest) if rest else "")
-    return shlex.quote(word)
+        return _HOME + (quote_word(rest) if rest else "")
+    return quote_word(word)
 
 
 def folded(command: str, room: int) -> Iterator[str]:

@@ -6,10 +6,10 @@ command takes a person further is a value that comes with what happened (`Remedy
 sentences around it.
 """
 
-import shlex
 from typing import Literal
 
 from openclaw.protocol.lifecycle import Remedy
+from openclaw.typed_words import quote_word
 
 # How a command begins where it is typed.
 CommandPrefix = Literal["openclaw mcp", "/mcp", "manager", "editor"]
@@ -36,7 +36,7 @@ def command(word: str, server: str, owner: str = "", *, prefix: CommandPrefix = 
     if prefix == PYTHON:
         named = repr(server) + (f", agent={owner!r}" if owner and word not in ("auth", "enable") else "")
         return _IN_PYTHON[word].format(manager=prefix, server=named)
-    return f"{prefix} {word} {shlex.quote(server)}" + (f" --agent {shlex.quote(owner)}" if owner else "")
+    return f"{prefix} {word} {quote_word(server)}" + (f" --agent {quote_word(owner)}" if owner else "")
 
 
 def with_remedy(reason: str, remedy: Remedy, server: str, owner: str = "", *, prefix: CommandPrefix = SHELL) -> str:

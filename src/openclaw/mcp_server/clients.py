@@ -4,10 +4,10 @@ Pure. `openclaw mcp-server --print-config CLIENT` prints it with the absolute co
 """
 
 import json
-import shlex
 from collections.abc import Mapping, Sequence
 
 from openclaw.errors import UsageError
+from openclaw.typed_words import join_words
 
 # Seconds a client should wait for an order: an agent may work for ten minutes. Most clients ask for progress and wait on.
 ORDER_SECONDS = 600
@@ -58,8 +58,8 @@ def place_text(client: str, command: str, arguments: Sequence[str], env: Mapping
     settings = [word for name, value in env.items() for word in ("--env", f"{name}={value}")]
     # `--env` takes as many words as follow it: another option ends them.
     options = [*settings, "--transport", "stdio"] if settings else []
-    place = CLIENTS[client].replace("COMMAND ARGUMENTS", shlex.join([command, *arguments]))
-    return place.replace("ENVIRONMENT", f"{shlex.join(options)} " if options else "")
+    place = CLIENTS[client].replace("COMMAND ARGUMENTS", join_words([command, *arguments]))
+    return place.replace("ENVIRONMENT", f"{join_words(options)} " if options else "")
 
 
 def _json(value: object) -> str:

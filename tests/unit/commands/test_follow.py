@@ -2,12 +2,9 @@
 
 from pathlib import Path
 
-import pytest
-
 from openclaw.commands.follow import LogFile, follow, last_lines
 
 
-@pytest.mark.posix_only("a file that is put aside while it is open")
 def test_only_whole_lines_are_given_and_each_once(tmp_path: Path) -> None:
     path = tmp_path / "x.log"
     file = LogFile(path)
@@ -21,7 +18,6 @@ def test_only_whole_lines_are_given_and_each_once(tmp_path: Path) -> None:
     file.close()
 
 
-@pytest.mark.posix_only("a file that is put aside while it is open")
 def test_a_file_that_is_put_aside_is_read_to_its_end_and_then_the_new_one(tmp_path: Path) -> None:
     path = tmp_path / "x.log"
     path.write_text("one\n")
@@ -35,7 +31,6 @@ def test_a_file_that_is_put_aside_is_read_to_its_end_and_then_the_new_one(tmp_pa
     file.close()
 
 
-@pytest.mark.posix_only("a file that is put aside while it is open")
 def test_a_file_that_is_cut_is_read_from_its_beginning(tmp_path: Path) -> None:
     path = tmp_path / "x.log"
     path.write_text("one\ntwo\n")
@@ -46,7 +41,6 @@ def test_a_file_that_is_cut_is_read_from_its_beginning(tmp_path: Path) -> None:
     file.close()
 
 
-@pytest.mark.posix_only("a file that is put aside while it is open")
 async def test_following_begins_with_the_last_lines_and_goes_on(tmp_path: Path) -> None:
     path = tmp_path / "x.log"
     path.write_text("one\ntwo\nthree\n")
@@ -60,7 +54,6 @@ async def test_following_begins_with_the_last_lines_and_goes_on(tmp_path: Path) 
     assert seen == ["two", "three", "four"]
 
 
-@pytest.mark.posix_only("a file that is put aside while it is open")
 def test_the_last_lines_come_from_the_older_file_too(tmp_path: Path) -> None:
     path = tmp_path / "x.log"
     path.with_name("x.log.1").write_text("one\ntwo\n")

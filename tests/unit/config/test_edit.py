@@ -17,6 +17,7 @@ from openclaw.config.json5 import Array, Node, Object, loads, parse
 from openclaw.config.load import load_config
 from openclaw.config.paths import Paths
 from openclaw.errors import ConfigError, UsageError
+from parts.modes import PRIVATE_DIRECTORY, PRIVATE_FILE
 from unit.config.written import comments, documents, keys, values
 
 
@@ -249,11 +250,10 @@ def mode(file: Path) -> int:
     return stat.S_IMODE(file.stat().st_mode)
 
 
-@pytest.mark.posix_only("modes of files")
 def test_a_new_file_is_for_its_owner_alone(paths: Paths) -> None:
     edit_file(paths, {}, lambda source: set_value(source, ("tools", "deny"), ["exec"]))
     assert paths.config_file.read_text() == '{\n  "tools": {\n    "deny": ["exec"]\n  }\n}\n'
-    assert (mode(paths.config_file), mode(paths.state_dir)) == (0o600, 0o700)
+    assert (mode(paths.config_file), mode(paths.state_dir)) == (PRIVATE_FILE, PRIVATE_DIRECTORY)
 
 
 def test_a_change_that_does_not_load_is_not_written(paths: Paths) -> None:

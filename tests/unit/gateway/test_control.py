@@ -15,12 +15,13 @@ from openclaw.commands.console import Console
 from openclaw.config.paths import Paths
 from openclaw.control import wire
 from openclaw.control.questions import MOST_OPEN, answer_frame, read_question
-from openclaw.control.socket_client import ask, read_frame
+from openclaw.control.socket_client import ask, connect, read_frame
 from openclaw.conversation import NO_ANSWER, Answer, Question, QuestionKind
 from openclaw.errors import OpenClawError
 from openclaw.gateway.control import ControlServer, own_directory
 from openclaw.gateway.request import CommandRequest
 from parts.control_socket import OneCommand, serving, short_folder
+from parts.modes import PRIVATE_DIRECTORY, PRIVATE_FILE
 from parts.processes import HANG_GUARD
 
 Action = Literal["accept", "decline", "cancel"]
@@ -43,9 +44,10 @@ class Caller:
 async def calling(
     place: Path, *words: bytes, go: bool = True, kinds: bytes = wire.TERMINAL_KINDS
 ) -> AsyncIterator[Caller]:
-    caller = Caller(*await asyncio.open_unix_connection(place))
+    reader, writer, token = await connect(place)
+    caller = Caller(reader, writer)
     told = [__version__.encode(), b"/s", b"/s/c", b"/", b"80", b"", kinds]
-    caller.send(wire.RUN, wire.pack([wire.PROTOCOL, b"", *told, *words]))
+    caller.send(wire.RUN, wire.pack([wire.PROTOCOL, token, *told, *words]))
     assert await caller.next() == (wire.TAKEN, b"")
     if go:
         caller.send(wire.GO)
@@ -55,7 +57,6 @@ async def calling(
         caller.writer.close()
 
 
-@pytest.mark.posix_only("a Unix socket")
 async def test_output_goes_out_in_order_and_the_exit_code_comes_last() -> None:
     async def work(request: CommandRequest, console: Console) -> int:
         console.line(" ".join(request.words))
@@ -88,7 +89,6 @@ def answer(caller: Caller, number: str, action: Action, **content: Any) -> None:
     caller.writer.write(answer_frame(number, Answer(action, content)))
 
 
-@pytest.mark.posix_only("a Unix socket")
 async def test_a_command_asks_for_a_yes_and_nobody_is_an_answer_too() -> None:
     async def work(request: CommandRequest, console: Console) -> int:
         console.line(repr([await console.agreed("Really? "), await console.agreed("Sure? ")]))
@@ -102,7 +102,6 @@ async def test_a_command_asks_for_a_yes_and_nobody_is_an_answer_too() -> None:
         assert await caller.next() == (wire.OUT, b"[True, None]\n")
 
 
-@pytest.mark.posix_only("a Unix socket")
 async def test_where_nobody_can_be_shown_a_question_none_is_sent() -> None:
     async def work(request: CommandRequest, console: Console) -> int:
         can = [console.asker.can(kind) for kind in get_args(QuestionKind)]
@@ -114,7 +113,6 @@ async def test_where_nobody_can_be_shown_a_question_none_is_sent() -> None:
             assert await caller.next() == (wire.OUT, f"['cancel', {can}]\n".encode())
 
 
-@pytest.mark.posix_only("a Unix socket")
 async def test_several_questions_are_open_at_a_time_and_each_answer_finds_its_own() -> None:
     schema = {"type": "object", "properties": {"age": {"type": "integer"}}}
     asked = [Question("approval", "May it?", options=("once", "always")), Question("form", asker="a", schema=schema)]
@@ -137,7 +135,6 @@ async def test_several_questions_are_open_at_a_time_and_each_answer_finds_its_ow
         ]
 
 
-@pytest.mark.posix_only("a Unix socket")
 async def test_what_is_no_answer_to_a_question_is_none() -> None:
     schema = {"type": "object", "properties": {"age": {"type": "integer"}}}
     answers: list[tuple[Question, dict[str, Any]]] = [
@@ -160,7 +157,6 @@ async def test_what_is_no_answer_to_a_question_is_none() -> None:
             assert await caller.next() == (wire.OUT, b"cancel\n")
 
 
-@pytest.mark.posix_only("a Unix socket")
 async def test_a_question_whose_asker_is_cancelled_is_taken_back() -> None:
     async def work(request: CommandRequest, console: Console) -> int:
         asking = asyncio.create_task(console.asker.ask(Question("approval", "May it?")))
@@ -174,7 +170,6 @@ async def test_a_question_whose_asker_is_cancelled_is_taken_back() -> None:
         assert {await caller.next(), await caller.next()} == {(wire.WITHDRAWN, b"1"), (wire.EXIT, b"0")}
 
 
-@pytest.mark.posix_only("a Unix socket")
 @pytest.mark.parametrize("how", ["cancel", "leave"])
 async def test_interrupting_and_leaving_answer_every_open_question(how: str) -> None:
     answered = asyncio.Event()
@@ -203,7 +198,6 @@ async def test_interrupting_and_leaving_answer_every_open_question(how: str) -> 
     assert answers == [NO_ANSWER] * 3
 
 
-@pytest.mark.posix_only("a Unix socket")
 async def test_more_questions_than_a_person_can_be_asked_are_not_sent() -> None:
     async def work(request: CommandRequest, console: Console) -> int:
         asked = [console.asker.ask(Question("approval", str(number))) for number in range(MOST_OPEN + 2)]
@@ -217,7 +211,6 @@ async def test_more_questions_than_a_person_can_be_asked_are_not_sent() -> None:
         assert await caller.next() == (wire.OUT, f"{'accept ' * MOST_OPEN}cancel cancel\n".encode())
 
 
-@pytest.mark.posix_only("a Unix socket")
 async def test_a_question_that_is_not_json_is_not_asked_and_a_strange_name_in_its_text_is_shown() -> None:
     async def work(request: CommandRequest, console: Console) -> int:
         odd = await console.asker.ask(Question("form", schema={"default": "\udcff"}))
@@ -231,7 +224,6 @@ async def test_a_question_that_is_not_json_is_not_asked_and_a_strange_name_in_it
         assert await caller.next() == (wire.OUT, b"cancel False\n")
 
 
-@pytest.mark.posix_only("a Unix socket")
 async def test_an_address_is_opened_at_the_terminal_and_that_is_no_question() -> None:
     async def work(request: CommandRequest, console: Console) -> int:
         console.line(repr([await console.browse("https://example.com/"), await console.browse("")]))
@@ -245,7 +237,6 @@ async def test_an_address_is_opened_at_the_terminal_and_that_is_no_question() ->
         assert await caller.next() == (wire.OUT, b"[True, False]\n")
 
 
-@pytest.mark.posix_only("a Unix socket")
 async def test_what_comes_of_an_address_that_nobody_waits_for_is_no_answer_to_the_next() -> None:
     async def work(request: CommandRequest, console: Console) -> int:
         given_up = asyncio.ensure_future(console.browse("https://example.com/one"))
@@ -265,7 +256,6 @@ async def test_what_comes_of_an_address_that_nobody_waits_for_is_no_answer_to_th
         assert await caller.next() == (wire.OUT, b"False\n")
 
 
-@pytest.mark.posix_only("a Unix socket")
 async def test_input_is_read_when_a_command_asks_for_it() -> None:
     async def work(request: CommandRequest, console: Console) -> int:
         console.out(await console.read())
@@ -278,7 +268,6 @@ async def test_input_is_read_when_a_command_asks_for_it() -> None:
         assert await caller.next() == (wire.OUT, "one twö".encode())
 
 
-@pytest.mark.posix_only("a Unix socket")
 async def test_nothing_is_begun_for_a_caller_who_lost_patience() -> None:
     begun = asyncio.Event()
 
@@ -294,7 +283,6 @@ async def test_nothing_is_begun_for_a_caller_who_lost_patience() -> None:
     assert not begun.is_set()
 
 
-@pytest.mark.posix_only("a Unix socket")
 @pytest.mark.parametrize("how", ["cancel", "leave"])
 async def test_a_command_ends_when_its_person_wants_or_is_gone(how: str) -> None:
     running, ended = asyncio.Event(), asyncio.Event()
@@ -320,7 +308,6 @@ async def test_a_command_ends_when_its_person_wants_or_is_gone(how: str) -> None
         assert server.busy == 0
 
 
-@pytest.mark.posix_only("a Unix socket")
 async def test_who_leaves_while_much_is_printed_is_no_failure_of_the_gateway(caplog: pytest.LogCaptureFixture) -> None:
     left, ended = asyncio.Event(), asyncio.Event()
 
@@ -344,7 +331,6 @@ async def test_who_leaves_while_much_is_printed_is_no_failure_of_the_gateway(cap
     assert caplog.messages == []
 
 
-@pytest.mark.posix_only("a Unix socket")
 async def test_a_gateway_that_stops_lets_a_command_finish_or_tells_it() -> None:
     may_end, running = asyncio.Event(), asyncio.Event()
 
@@ -369,15 +355,17 @@ async def test_a_gateway_that_stops_lets_a_command_finish_or_tells_it() -> None:
         assert await slow.next() == (wire.EXIT, b"1")
 
 
-@pytest.mark.posix_only("modes of files")
-@pytest.mark.parametrize("unix", [True, False], ids=["unix", "tcp"])
+@pytest.mark.parametrize(
+    "unix",
+    [pytest.param(True, marks=pytest.mark.posix_only("a Unix socket"), id="unix"), pytest.param(False, id="tcp")],
+)
 async def test_a_gateway_tells_how_it_is_and_stops_when_asked(unix: bool) -> None:
     async def work(request: CommandRequest, console: Console) -> int:
         return 0
 
     async with serving(work, unix=unix) as (_, runner, place):
-        assert place.stat().st_mode & 0o777 == 0o600
-        assert place.parent.stat().st_mode & 0o777 == 0o700
+        assert place.stat().st_mode & 0o777 == PRIVATE_FILE
+        assert place.parent.stat().st_mode & 0o777 == PRIVATE_DIRECTORY
         assert await ask(place, wire.STATUS) == {"pid": os.getpid()}
         assert not runner.stopped.is_set()
         assert await ask(place, wire.STOP) == {"pid": os.getpid()}
@@ -423,7 +411,6 @@ async def test_the_stub_finds_a_gateway_by_port_and_token(tmp_path: Path) -> Non
     assert (program.returncode, out.decode()) == (3, f"did mcp servers in {tmp_path}\n")
 
 
-@pytest.mark.posix_only("a Unix socket")
 @pytest.mark.parametrize(
     "sent", [b"", b"R", b"R\xff\xff\xff\xff", b"X\x00\x00\x00\x00", b"R\x00\x00\x00\x01x", bytes(50)]
 )
@@ -432,7 +419,7 @@ async def test_noise_on_the_socket_harms_nobody(sent: bytes) -> None:
         return 0
 
     async with serving(work) as (_, _, place):
-        reader, writer = await asyncio.open_unix_connection(place)
+        reader, writer, _ = await connect(place)
         writer.write(sent)
         writer.write_eof()
         await asyncio.wait_for(reader.read(), HANG_GUARD)
@@ -440,7 +427,7 @@ async def test_noise_on_the_socket_harms_nobody(sent: bytes) -> None:
         assert await ask(place, wire.STATUS) == {"pid": os.getpid()}
 
 
-@pytest.mark.posix_only("a Unix socket")
+@pytest.mark.posix_only("symbolic links, and modes of files")
 def test_a_directory_that_is_not_ours_holds_no_socket(tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()

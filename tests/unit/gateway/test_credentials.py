@@ -9,20 +9,20 @@ from openclaw.errors import ConfigError, OpenClawError, StoreError
 from openclaw.gateway.credentials import kept_token, rules_of
 from openclaw.gateway.guard import GuardRules
 from openclaw.redact import redact
+from parts.modes import PRIVATE_FILE
 
 
 async def rules(text: str, file: Path, **env: str) -> GuardRules:
     return await rules_of(parse_config(text, env=env), env, file)
 
 
-@pytest.mark.posix_only("modes of files")
 async def test_a_token_is_made_at_the_first_start_and_kept_for_us_alone(tmp_path: Path) -> None:
     file = tmp_path / "py" / "gateway.token"
     first, second = await rules("{}", file), await rules("{}", file)
 
     assert first == second == GuardRules((file.read_text().strip(),))
     assert len(first.tokens[0]) >= 32
-    assert file.stat().st_mode & 0o777 == 0o600
+    assert file.stat().st_mode & 0o777 == PRIVATE_FILE
     assert first.tokens[0] not in redact(f"token {first.tokens[0]}")
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from openclaw.gateway.page_tokens import PageTokens
 from openclaw.security.page_secrets import IDLE_SECONDS, LONGEST_SECONDS, MOST_PAGES, TICKET_SECONDS
+from parts.modes import PRIVATE_FILE
 
 
 class Clock:
@@ -66,13 +67,12 @@ async def test_no_token_outlives_a_week(pages: PageTokens, clock: Clock) -> None
     assert not await pages.admits(token)
 
 
-@pytest.mark.posix_only("modes of files")
 async def test_tokens_outlive_a_restart_and_the_file_holds_none(tmp_path: Path, clock: Clock) -> None:
     file = tmp_path / "new" / "pages.json"
     token = await PageTokens(file, clock=clock).issue()
     assert await PageTokens(file, clock=clock).admits(token)
     assert token not in file.read_text()
-    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(file.stat().st_mode) == PRIVATE_FILE
 
 
 async def test_a_page_signs_itself_out_and_a_terminal_signs_out_all(pages: PageTokens) -> None:

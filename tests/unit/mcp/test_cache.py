@@ -11,6 +11,7 @@ from openclaw.config.servers import AuthSpec, ServerSpec
 from openclaw.mcp.cache import Cache, Remembered, identity
 from openclaw.mcp.tools.definition import RefusedTool
 from openclaw.mcp.tools.pins import Change
+from parts.modes import PRIVATE_FILE
 
 SPEC = ServerSpec("web", transport="streamable-http", url="https://example.com/mcp", api_key="k-one")
 KNOWN = Remembered(
@@ -62,14 +63,13 @@ def test_the_names_of_files_on_disk_stay_what_they_were() -> None:
     )
 
 
-@pytest.mark.posix_only("modes of files")
 @pytest.mark.requirement("002-5.2-memory")
 def test_files_are_private_and_hold_no_credential(tmp_path: Path) -> None:
     cache = Cache(tmp_path)
     cache.remember(SPEC, KNOWN)
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert sorted(path.parent.name for path in files) == ["cache"]
-    assert {oct(path.stat().st_mode & 0o777) for path in files} == {"0o600"}
+    assert {oct(path.stat().st_mode & 0o777) for path in files} == {oct(PRIVATE_FILE)}
     assert not [path for path in files if b"k-one" in path.read_bytes()]
 
 

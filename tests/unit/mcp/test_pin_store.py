@@ -9,17 +9,17 @@ from msgspec.structs import replace
 from openclaw.config.servers import ServerSpec
 from openclaw.mcp.pin_store import PinFiles, Pins
 from openclaw.mcp.tools.pins import Pin
+from parts.modes import PRIVATE_FILE
 
 SPEC = ServerSpec("web", transport="streamable-http", url="https://example.com/mcp", api_key="k-one")
 PINS = Pins({"a": Pin("A.", Raw(b'{"type":"object"}'))}, ["d1"])
 
 
-@pytest.mark.posix_only("modes of files")
 @pytest.mark.requirement("002-5.2-memory")
 async def test_files_are_private_and_hold_no_credential(tmp_path: Path) -> None:
     await PinFiles(tmp_path).add(SPEC, Pins(), PINS)
     (file,) = files(tmp_path)
-    assert (file.parent.name, oct(file.stat().st_mode & 0o777)) == ("pins", "0o600")
+    assert (file.parent.name, oct(file.stat().st_mode & 0o777)) == ("pins", oct(PRIVATE_FILE))
     assert b"k-one" not in file.read_bytes()
 
 

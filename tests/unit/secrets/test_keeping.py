@@ -17,6 +17,7 @@ from openclaw.secrets.keeping import Keeper
 from openclaw.secrets.resolve import Resolver
 from openclaw.secrets.store.encrypted import EncryptedStore
 from parts.leaks import files_under, found_in
+from parts.modes import PRIVATE_DIRECTORY, PRIVATE_FILE
 
 
 def store(folder: Path) -> EncryptedStore:
@@ -86,7 +87,6 @@ async def test_a_keychain_that_refuses_is_an_error_without_its_words(tmp_path: P
     assert files_under(tmp_path) == {}
 
 
-@pytest.mark.posix_only("modes of files")
 async def test_without_a_keychain_secrets_are_encrypted_and_found_by_their_references(tmp_path: Path) -> None:
     env = {"HOME": str(tmp_path)}
     folder = Paths.from_env(env).secrets_dir
@@ -95,8 +95,8 @@ async def test_without_a_keychain_secrets_are_encrypted_and_found_by_their_refer
     references = [await keeper.keep("../a b#1/env/KEY", value) for value in values]
     assert references == [f"secret://encrypted/../a%20b%231/env/KEY{number}" for number in ("", "-2", "")]
     assert found_in(["first-value", "other-value"], files_under(tmp_path)) == []
-    assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {PRIVATE_FILE}
+    assert stat.S_IMODE(folder.stat().st_mode) == PRIVATE_DIRECTORY
 
     resolver = Resolver.of(parse_config("{}"), env)
     assert [await resolver.resolve(reference) for reference in references] == values

@@ -24,7 +24,7 @@ from openclaw.security.audit import TOGETHER, AuditEntry, AuditLog, CallRecorded
 from openclaw.security.audit_file import AuditFile
 from openclaw.security.policy import Decision
 from openclaw.tool import Invocation, Tool, ToolResult, parameters
-from parts.modes import PRIVATE_FILE
+from parts.modes import PRIVATE_DIRECTORY, PRIVATE_FILE
 
 WRITER = Path(__file__).parents[2] / "parts" / "audit_writer.py"
 INVOCATION = Invocation(Conversation("main", "agent:main:private-key"))
@@ -45,7 +45,6 @@ def records(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_bytes().splitlines()]
 
 
-@pytest.mark.posix_only("modes of files")
 @pytest.mark.requirement("001-7-audit")
 def test_a_call_leaves_a_request_and_an_outcome(tmp_path: Path) -> None:
     path = tmp_path / "py" / "audit.jsonl"
@@ -69,7 +68,10 @@ def test_a_call_leaves_a_request_and_an_outcome(tmp_path: Path) -> None:
         {**common, "event": "request", "allowed": True, "rule": decision.rule, "where": decision.where},
         {**common, "event": "outcome", "outcome": "ok", "durationMs": 123.457, "resultBytes": 42},
     ]
-    assert (stat.S_IMODE(path.stat().st_mode), stat.S_IMODE(path.parent.stat().st_mode)) == (0o600, 0o700)
+    assert (stat.S_IMODE(path.stat().st_mode), stat.S_IMODE(path.parent.stat().st_mode)) == (
+        PRIVATE_FILE,
+        PRIVATE_DIRECTORY,
+    )
 
 
 def test_a_call_of_an_unknown_tool_is_recorded_too(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from openclaw.errors import StoreError
 from openclaw.grant import Grant
 from openclaw.lock import release, try_acquire
 from openclaw.security.grants import MOST_GRANTS, GrantStore, unused
+from parts.modes import PRIVATE_DIRECTORY, PRIVATE_FILE
 
 
 def grant(number: int = 1, created: str = "") -> Grant:
@@ -50,10 +51,9 @@ async def test_what_two_add_is_all_kept(file: Path) -> None:
     assert other.all() == (grant(1), grant(2), grant(3))
 
 
-@pytest.mark.posix_only("modes of files")
 async def test_the_file_is_its_owner_s_alone(file: Path) -> None:
     await GrantStore(file).add(grant())
-    assert [os.stat(path).st_mode & 0o777 for path in (file, file.parent)] == [0o600, 0o700]
+    assert [os.stat(path).st_mode & 0o777 for path in (file, file.parent)] == [PRIVATE_FILE, PRIVATE_DIRECTORY]
 
 
 async def test_the_same_permission_twice_is_one(file: Path) -> None:

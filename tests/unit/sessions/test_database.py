@@ -14,6 +14,7 @@ from openclaw.sessions.database import store_error
 from openclaw.sessions.event import Said, pack
 from openclaw.sessions.migrations import APPLICATION_ID, STEPS
 from openclaw.sessions.sqlite import SqliteStore
+from parts.modes import PRIVATE_DIRECTORY, PRIVATE_FILE
 
 
 def user(text: str) -> UserMessage:
@@ -86,7 +87,6 @@ async def test_the_file_keeps_every_commit_on_the_disk(tmp_path: Path) -> None:
     assert mode == ("wal",)
 
 
-@pytest.mark.posix_only("modes of files")
 async def test_the_file_and_its_new_directories_are_for_their_owner_alone(tmp_path: Path) -> None:
     path = tmp_path / "home" / "py" / "s"
     store = SqliteStore(path)
@@ -94,17 +94,17 @@ async def test_the_file_and_its_new_directories_are_for_their_owner_alone(tmp_pa
         turn.append(user("a"))
         await turn.commit()
         modes = {
-            str(p.relative_to(tmp_path)): stat.S_IMODE(p.stat().st_mode)
+            p.relative_to(tmp_path).as_posix(): stat.S_IMODE(p.stat().st_mode)
             for p in (path, path.parent, path.parent.parent, path.with_name("s-wal"), path.with_name("s.locks"))
         }
     await store.close()
 
     assert modes == {
-        "home": 0o700,
-        "home/py": 0o700,
-        "home/py/s": 0o600,
-        "home/py/s-wal": 0o600,
-        "home/py/s.locks": 0o700,
+        "home": PRIVATE_DIRECTORY,
+        "home/py": PRIVATE_DIRECTORY,
+        "home/py/s": PRIVATE_FILE,
+        "home/py/s-wal": PRIVATE_FILE,
+        "home/py/s.locks": PRIVATE_DIRECTORY,
     }
 
 

@@ -13,6 +13,7 @@ from openclaw.sessions.event import Custom, Said, encode
 from openclaw.sessions.export import jsonl
 from openclaw.sessions.migrations import APPLICATION_ID, STEPS
 from openclaw.sessions.sqlite import SqliteStore
+from parts.modes import PRIVATE_DIRECTORY, PRIVATE_FILE
 
 PICTURE = b"\x89PNG a picture " * 5_000
 SOUND = b"RIFF a recording " * 5_000
@@ -34,7 +35,6 @@ async def history(store: SqliteStore, key: str) -> list[Message]:
         return turn.history()
 
 
-@pytest.mark.posix_only("modes of files")
 async def test_media_are_files_beside_the_store_and_not_in_it(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "s")
     await say(store, "k", SHOWN)
@@ -45,8 +45,8 @@ async def test_media_are_files_beside_the_store_and_not_in_it(tmp_path: Path) ->
     assert len(written) < len(PICTURE)
     assert base64.b64encode(PICTURE)[:100] not in written
     folders = {path.parent for path in media_files(tmp_path)} | {tmp_path / "s.media"}
-    assert {stat.S_IMODE(path.stat().st_mode) for path in media_files(tmp_path)} == {0o600}
-    assert {stat.S_IMODE(path.stat().st_mode) for path in folders} == {0o700}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in media_files(tmp_path)} == {PRIVATE_FILE}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in folders} == {PRIVATE_DIRECTORY}
 
 
 async def test_history_and_export_still_have_them(tmp_path: Path) -> None:
