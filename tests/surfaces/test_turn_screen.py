@@ -207,3 +207,21 @@ async def test_what_is_typed_while_a_command_waits_moves_nothing(tmp_path: Path,
                 rows = await asyncio.to_thread(type_meanwhile, words, place.state, dict(place.env))
     assert len(rows) == 1
     assert waits(rows, "Waiting for local/local-model")
+
+
+def ask_a_busy_vendor(person: Program) -> tuple[list[str], str]:
+    words = [OPENCLAW, "agent", "fail 503"]
+    with Terminal(words, cwd=person.workspace, env=person.env(), columns=100) as terminal:
+        waiting = terminal.until(lambda rows: waits(rows, "trying again · "))
+        code, _ = terminal.ends()
+        assert code == 1
+        return [row for row in terminal.screen if row], waiting[-1]
+
+
+async def test_that_a_vendor_is_asked_again_is_told_while_one_waits_and_not_afterwards(person: Program) -> None:
+    async with TalkingModel() as model:
+        person.configure(json.dumps(model.config))
+        screen, waiting = await asyncio.to_thread(ask_a_busy_vendor, person)
+    assert "local " in waiting
+    assert screen[0].startswith("stopped (error): local ")
+    assert "trying again" not in "".join(screen)

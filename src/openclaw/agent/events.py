@@ -82,9 +82,11 @@ class Compacted(msgspec.Struct, frozen=True):
 
 
 class Notice(msgspec.Struct, frozen=True):
-    """A sentence of ours for the person: another try, another model, an answer that was cut short."""
+    """A sentence of ours for the person: another try, another model, an answer that was cut short. With `passing` it only says why this
+    takes longer."""
 
     text: str
+    passing: bool = False
 
 
 class RunEnd(msgspec.Struct, frozen=True):

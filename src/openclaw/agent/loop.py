@@ -246,8 +246,8 @@ class _Run(msgspec.Struct):
                 self.sink(TextDelta(text))
             case provider.ReasoningDelta(text=text) if text:
                 self.sink(ReasoningDelta(text))
-            case provider.Notice(text=text):
-                self.sink(Notice(text))
+            case provider.Notice(text=text, passing=passing):
+                self.sink(Notice(text, passing))
             case _:
                 pass
 

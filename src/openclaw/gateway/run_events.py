@@ -62,7 +62,7 @@ def run_event(event: Event) -> tuple[str, dict[str, Any]]:
             }
         case Compacted(dropped, summary):
             return "compacted", {"droppedMessages": dropped, "summary": summary}
-        case Notice(text):
+        case Notice(text=text):
             return "notice", {"text": text}
         case RunEnd(reason, usage, error):
             return "ended", {"reason": reason, "error": error, "usage": usage}

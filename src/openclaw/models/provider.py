@@ -106,9 +106,10 @@ class ToolCallEnd(msgspec.Struct, frozen=True):
 
 
 class Notice(msgspec.Struct, frozen=True):
-    """Something a waiting person wants to know: a retry, a fallback."""
+    """Something a waiting person wants to know: a retry, a fallback. `passing`: nobody needs it once the answer comes."""
 
     text: str
+    passing: bool = False
 
 
 class Done(msgspec.Struct, frozen=True):

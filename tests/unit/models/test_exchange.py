@@ -346,8 +346,8 @@ async def test_a_busy_endpoint_is_asked_again_with_growing_pauses(wire: Wire, st
         events = await answer(provider)
     trouble = "is busy" if status == 429 else "failed"
     assert events == [
-        Notice(f"local {trouble} ({status}): trying again in 0.5 s."),
-        Notice(f"local {trouble} ({status}): trying again in 1.0 s."),
+        Notice(f"local {trouble} ({status}): trying again in 0.5 s.", passing=True),
+        Notice(f"local {trouble} ({status}): trying again in 1.0 s.", passing=True),
         TextDelta("at last"),
         DONE,
     ]
@@ -421,8 +421,8 @@ async def test_a_stream_that_breaks_before_its_first_word_is_asked_for_again(wir
     async with talking(wire, Raw([b": hello\n\n", Cut()]), Raw([]), Answer("again")) as (provider, _):
         events = await answer(provider)
     assert events == [
-        Notice("local broke off its answer: trying again in 0.5 s."),
-        Notice("local broke off its answer: trying again in 1.0 s."),
+        Notice("local broke off its answer: trying again in 0.5 s.", passing=True),
+        Notice("local broke off its answer: trying again in 1.0 s.", passing=True),
         TextDelta("again"),
         DONE,
     ]

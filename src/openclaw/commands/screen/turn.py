@@ -71,6 +71,8 @@ class TurnPrinter:
         self._hidden_before = console.live.hidden_for
         self._model = ""
         self._window = 0
+        # Why the model has not begun yet, when it should have.
+        self._why_longer = ""
         # Another window is in the middle of a turn.
         self._is_held = False
         self._running: dict[int, _Running] = {}
@@ -87,6 +89,8 @@ class TurnPrinter:
             return Doing(f"{names}: {told}" if told else f"Running {names}", running[0].since(hidden))
         if self._thinking_since is not None:
             return Doing("Thinking", self._thinking_since)
+        if self._why_longer:
+            return Doing(self._why_longer, self._since)
         whom = self._model or ("the other window" if self._is_held else "the model")
         return Doing(f"Waiting for {whom}", self._since)
 
@@ -95,9 +99,10 @@ class TurnPrinter:
             case RunStart(model=model, window=window):
                 self._model, self._window = clean_label(model, 60), window
             case TurnStart():
-                self._since = monotonic()
+                self._since, self._why_longer = monotonic(), ""
             case TextDelta(text=text):
                 self._fold_thoughts()
+                self._why_longer = ""
                 self._answer.feed(text)
             case ReasoningDelta(text=text):
                 self._thoughts += len(text.split())
@@ -112,6 +117,9 @@ class TurnPrinter:
             case Compacted(dropped_messages=dropped):
                 what = "1 message was" if dropped == 1 else f"{dropped} messages were"
                 self._note(f"The conversation is long: {what} summed up to make room.")
+            case Notice(text=text, passing=True) if self._console.interactive and self._console.cursor:
+                # Told where it is waited for, without the moment in which that begins.
+                self._why_longer = clean_label(text.rpartition(" in ")[0] or text, _SHOWN_PROGRESS)
             case Notice(text=text):
                 self._is_held = text == BUSY
                 self._answer.pause()
