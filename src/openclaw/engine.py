@@ -133,6 +133,7 @@ class Engine:
             self.fleet = self._made_fleet()
             self._exit.push_async_callback(self.fleet.close)
             await self.fleet.open()
+            await self._tell_config()
             self.placement = self.fleet.placement(secret_text(self.config.root.token_store.key), self.resolve)
         return self
 
@@ -246,10 +247,14 @@ class Engine:
         before = self._roots()
         self._use(config)
         await self._follow(before)
-        if self.fleet is not None:
+        await self._tell_config()
+
+    async def _tell_config(self) -> None:
+        """Other gateways can see whether they have the same."""
+        if self.fleet is not None and self._through_gateway:
             from openclaw.fleet.configured import config_digest
 
-            await self.fleet.configured(config_digest(config))
+            await self.fleet.configured(await config_digest(self.config, self.resolve))
 
     def _use(self, config: Config) -> None:
         self.config = config

@@ -1,6 +1,7 @@
 """A fleet as the config says it: the address with its secrets, and what this process is called there."""
 
 import hashlib
+import hmac
 import os
 import secrets
 import socket
@@ -14,7 +15,7 @@ from openclaw.config.load import Config
 from openclaw.config.paths import Paths
 from openclaw.config.servers import secret_text
 from openclaw.content import to_json
-from openclaw.errors import StoreError
+from openclaw.errors import OpenClawError, StoreError
 from openclaw.files import replace
 from openclaw.fleet.database import Address
 from openclaw.fleet.fleet import Fleet
@@ -51,14 +52,19 @@ def fleet_of(
         return Address(url, listen_url, section.pool_size, section.statement_cache)
 
     name = gateway_name(paths.data_dir) if is_gateway else f"{socket.gethostname()}:{os.getpid()}"
-    return Fleet(address, Who(name, __version__, config=config_digest(config), replaces=is_gateway))
+    return Fleet(address, Who(name, __version__, replaces=is_gateway))
 
 
-def config_digest(config: Config) -> str:
+async def config_digest(config: Config, resolve: Callable[[str], Awaitable[str]]) -> str:
     """What tells the config of one gateway from another's, as it is written: whatever the values of its variables, and the order of its
-    keys."""
+    keys. Made with the key of the tokens: it stands in the database, and a secret that is written out in a config is not guessed by it.
+    Empty when that key cannot be had."""
+    try:
+        key = await resolve(secret_text(config.root.token_store.key))
+    except OpenClawError:
+        return ""
     shared = {name: section for name, section in config.raw.items() if name not in _OWN_SECTIONS}
-    return hashlib.sha256(to_json(_ordered(shared))).hexdigest()[:_DIGEST_DIGITS]
+    return hmac.new(key.encode(), to_json(_ordered(shared)), hashlib.sha256).hexdigest()[:_DIGEST_DIGITS]
 
 
 def _ordered(value: Any) -> Any:

@@ -66,7 +66,8 @@ def differing(members: Sequence[Member]) -> str:
     """A sentence when the gateways that are alive do not have the same config; empty when they do."""
     configs: dict[str, list[str]] = {}
     for one in members:
-        if one.alive:
+        # A command has none, nor a gateway that could not tell.
+        if one.alive and one.config:
             configs.setdefault(one.config, []).append(one.name)
     if len(configs) < 2:
         return ""
