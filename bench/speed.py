@@ -25,8 +25,8 @@ _FEWER_STEPS = (
     "go without one of them."
 )
 _EXCHANGE = (
-    "The exchange itself is begun and ended by callbacks. What is left of it: one question to the kernel whether the kept connection is still "
-    "good, one to the credentials, and one coroutine for a session that the server may have forgotten."
+    "The exchange itself is begun and ended by callbacks. What is left of it: one question to the kernel whether the kept connection is "
+    "still good, one to the credentials, and one coroutine for a session that the server may have forgotten."
 )
 _WOULD_REACH = {
     **dict.fromkeys((STDIO, STDIO_MANY, MODERN, MODERN_MANY), f"{_INTERPRETER} {_FEWER_STEPS}"),
