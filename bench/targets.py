@@ -102,13 +102,20 @@ TARGETS = (
     ),
     # Within the error of nothing: the least that it may be is no more than nothing.
     Target(
-        "what approvals add to a call that only reads, at least",
+        "what approvals add to a call that only reads and reaches nobody, at least",
         "approvals",
         "reads least",
         "value",
         0.0,
-        would_reach="No look at the arguments for hosts once foreign text was read, which is what holds back a call that sends it out, "
-        "and the verdict kept in the tool itself in place of a look-up.",
+        would_reach="Nothing that is known: there is but one mark left, on what policy says of the tool (`Decision.cleared`).",
+    ),
+    Target(
+        "what approvals add to any other call that only reads, at least",
+        "approvals",
+        "looks least",
+        "value",
+        0.0,
+        would_reach="No look at the arguments for hosts once foreign text was read, which is what holds back a call that sends it out.",
     ),
     Target(
         "a message stored in PostgreSQL", "appends", "a message, PostgreSQL append", "ratio", 2.0, base="a bare INSERT"

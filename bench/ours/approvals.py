@@ -15,6 +15,8 @@ import sys
 import time
 from pathlib import Path
 
+from msgspec import structs
+
 from bench.contenders.driver import TEXT
 from bench.drivers import stdio_server
 from bench.ours.driver import run
@@ -28,12 +30,13 @@ from openclaw.tools.invoke import Invoke
 
 WARM = 2_000
 WITHOUT, WITH = "without", "with"
-READS, ALLOWED = "reads", "allowed"
-# The same tool of two servers. The first is trusted with saying that it only reads; of the other a pattern allows what it is called with.
-TOOLS = {READS: "trusted__echo", ALLOWED: "other__echo"}
+READS, LOOKS, ALLOWED = "reads", "looks", "allowed"
+# The same tool of two servers. The first is trusted with saying that it only reads and reaches nobody; `LOOKS` is the same tool as if its
+# server had not said the second. Of the other server a pattern allows what it is called with.
+TOOLS = {READS: "trusted__echo", LOOKS: "trusted__echo", ALLOWED: "other__echo"}
 # Calls of a turn, and turns each way in a round.
-CALLS = {READS: 100, ALLOWED: 1_000}
-TURNS = {READS: 10, ALLOWED: 1}
+CALLS = {READS: 100, LOOKS: 100, ALLOWED: 1_000}
+TURNS = {READS: 10, LOOKS: 10, ALLOWED: 1}
 ALLOW = f"{TOOLS[ALLOWED]}(text={TEXT[:10]}*)"
 
 
@@ -49,6 +52,13 @@ async def turn(invoke: Invoke, tool: Tool, agent: str, calls: int) -> float:
     return (time.process_time() - begun) / calls
 
 
+def open_to_the_world(tool: Tool) -> Tool:
+    """The same under a name of its own, and nobody says that it reaches no host."""
+    assert tool.facts is not None
+    facts = structs.replace(tool.facts(), open_world=None)
+    return structs.replace(tool, name=f"{tool.name}_{LOOKS}", facts=lambda: facts)
+
+
 async def main() -> None:
     rounds = int(sys.argv[1])
     ours = Ours()
@@ -56,21 +66,23 @@ async def main() -> None:
     settings["mcp"]["servers"]["other"]["annotations"] = "untrusted"
     await ours.open_config({**settings, "tools": {"approval": {"allow": [ALLOW]}}})
     engine, agent = ours.engine, ours.agent
-    tools = {tool.name: tool for tool in ours.manager.tools(agent)}
+    offered = {tool.name: tool for tool in ours.manager.tools(agent)}
+    tools = {case: offered[name] for case, name in TOOLS.items()}
+    tools[LOOKS] = open_to_the_world(tools[LOOKS])
     bare = Invoke(policy_decide=engine.decide, audit=engine.audit, clock=time.monotonic, running=engine.running)
     ways = {WITHOUT: bare, WITH: engine.invoke}
     for task in (*(int(name) for name in os.listdir("/proc/self/task")), *descendants(os.getpid())):
         place_client(task)
     taken: dict[str, dict[str, list[float]]] = {case: {way: [] for way in ways} for case in TOOLS}
-    for name in TOOLS.values():
+    for tool in tools.values():
         for invoke in ways.values():
-            await turn(invoke, tools[name], agent, WARM)
+            await turn(invoke, tool, agent, WARM)
     for number in range(rounds):
-        for case, name in TOOLS.items():
+        for case, tool in tools.items():
             gc.collect()
             for one in range(TURNS[case]):
                 for way in (WITHOUT, WITH) if (number + one) % 2 else (WITH, WITHOUT):
-                    taken[case][way].append(await turn(ways[way], tools[name], agent, CALLS[case]))
+                    taken[case][way].append(await turn(ways[way], tool, agent, CALLS[case]))
     print(json.dumps(taken))
     await ours.close()
 

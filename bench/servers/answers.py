@@ -33,8 +33,9 @@ SCHEMA = {
     "required": ["query", "project"],
     "additionalProperties": False,
 }
-# Without it a client that asks before it lets a tool change something would have to ask about an echo.
-READS = {"readOnlyHint": True}
+# Without the first a client that asks before it lets a tool change something would have to ask about an echo; by the second it knows that
+# nothing goes anywhere from here.
+READS = {"readOnlyHint": True, "openWorldHint": False}
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 ECHO = {"name": "echo", "description": "Answers with its text.", "inputSchema": TEXT, "annotations": READS}
 BIG = {

@@ -248,15 +248,18 @@ class Declined:
     """What was declined in one turn: the same call is not asked about again, and after several in a row the turn ends."""
 
     # As above.
-    __slots__ = ("__weakref__", "calls", "in_a_row")
+    __slots__ = ("__weakref__", "calls", "in_a_row", "is_empty")
 
     def __init__(self) -> None:
         self.calls: set[str] = set()
+        # Whether there are none.
+        self.is_empty = True
         self.in_a_row = 0
 
     def add(self, call: str) -> None:
         """`call` is a digest of what was declined, perhaps once more."""
         self.calls.add(call)
+        self.is_empty = False
         self.in_a_row += 1
 
     @property

@@ -498,6 +498,8 @@ class Engine:
             events=self.events,
             home=str(self.paths.home),
             own=lambda: self.own_places,
+            # Who approves in our place sees every call.
+            decision=self.decide if self._approve is None else None,
         )
 
     @property

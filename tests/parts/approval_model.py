@@ -48,6 +48,7 @@ class Facts(msgspec.Struct, frozen=True):
     server_approval: Literal["inherit", "ask", "allow", "deny"]
     claims_reading: bool
     annotations_trusted: bool
+    claims_closed: bool
     # What is granted: nothing; or how its patterns fit; bound to this very definition, server and agent or not.
     grant: Fit
     grant_scope: Literal["session", "always"]
@@ -94,6 +95,7 @@ def generated(chance: random.Random) -> Facts:
         server_approval=of("inherit", "inherit", "inherit", "ask", "allow", "deny"),
         claims_reading=often(0.5),
         annotations_trusted=often(0.3),
+        claims_closed=often(0.5),
         grant=of(*fits),
         grant_scope=of("session", "always"),
         grant_even=often(0.2),
@@ -139,7 +141,9 @@ def _asked(facts: Facts) -> tuple[str, int]:
     setting = facts.server_approval if is_server else "inherit"
     reads = _reads(facts)
     is_exec = facts.tool == "exec"
-    hosts = facts.has_address or facts.tool == "fetch"
+    # "its own annotations … never answer it unless its entry says `annotations: "trusted"`": of a world that is closed, too
+    is_closed = is_server and facts.claims_closed and facts.annotations_trusted
+    hosts = (facts.has_address and not is_closed) or facts.tool == "fetch"
     mode = _stricter(("off", "writes", "always", "deny"), facts.mode or "writes", facts.agent_mode)
     taint = _stricter(("off", "ask", "deny"), facts.taint or "ask", facts.agent_taint)
     even = _granted(facts) and facts.grant_even
@@ -248,6 +252,7 @@ def tool_for(facts: Facts, run: Run = _run) -> Tool:
         "send",
         "digest-1",
         read_only=True if facts.claims_reading else None,
+        open_world=False if facts.claims_closed else None,
         approval=facts.server_approval,
         trusts_annotations=facts.annotations_trusted,
     )

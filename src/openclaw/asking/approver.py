@@ -1,7 +1,8 @@
 """The approval of a call: what the rules say of it, a question where they leave it to a person, and what becomes of the answer.
 
 Owns the `Approve` step of every call (`tools/invoke.py`): the verdict comes from security/approval.py, and one that holds for every call of
-a tool is kept until the rules or the grants behind it change, so that a call which needs no question costs next to nothing. The calls of
+a tool is kept until the rules or the grants behind it change, and where it hangs on nothing but the rules it is marked on what policy says
+of the tool, so that a call which needs no question costs next to nothing. The calls of
 one turn are asked about one after the other, and each is decided anew when its turn comes: what was granted meanwhile runs, what was
 declined is not asked again. Only an offer that was made is a yes; nothing else is. Shows nothing: that is the asker's business. What is
 said is approval_words.py's.
@@ -31,7 +32,8 @@ from openclaw.security.foreign import foreign_values, takes_long, written_hosts
 from openclaw.security.grants import Grants
 from openclaw.security.own_places import OwnPlaces
 from openclaw.security.patterns import Paths, Pattern, parse
-from openclaw.security.risk import Risk, has_many_values, hosts_of, names_a_place, risk_of
+from openclaw.security.policy import Decision
+from openclaw.security.risk import Risk, has_many_values, hosts_of, names_a_place, reaches_nobody, risk_of
 from openclaw.standstill import paused
 from openclaw.tool import SEARCH_TOOLS, Tool, ToolFacts
 from openclaw.tools.invoke import Call
@@ -67,14 +69,14 @@ class _Kept(msgspec.Struct, frozen=True, eq=False):
     """A verdict "run" that holds for every call of `tool` by `agent`, and with `revision` only as long as the grants are the same.
 
     Without `own` the tool only reads; else calls that name one of these places are looked at by themselves. `plain_names` are those of
-    arguments that say nothing of a host.
+    arguments that say nothing of a host; without them the tool reaches no host at all.
     """
 
     tool: Tool
     agent: str
     revision: int | None
     own: OwnPlaces | None
-    plain_names: set[str]
+    plain_names: set[str] | None
 
 
 class _Known(msgspec.Struct, frozen=True, eq=False):
@@ -107,7 +109,9 @@ class Approver:
     """`approver.approve` is an `Approve`: why a call may not be made, in words that end a sentence; None when it may.
 
     `rules` gives those of an agent, the same object for as long as they are the same; `own` what is ours. Whoever changes either says so
-    (`forget`). `home` is what `~/` in patterns stands for.
+    (`forget`). `home` is what `~/` in patterns stands for. `decision` is what policy says of a tool and an agent, the same object at every
+    call of it and at those alone: what needs nobody's approval is marked there. To be left out where we are not the only
+    ones to ask.
     """
 
     def __init__(
@@ -120,6 +124,7 @@ class Approver:
         home: str = "",
         own: Callable[[], OwnPlaces] = OwnPlaces,
         clock: Callable[[], float] = time.monotonic,
+        decision: Callable[[Tool, str], Decision] | None = None,
     ) -> None:
         self._rules = rules
         self._grants = grants
@@ -128,6 +133,9 @@ class Approver:
         self._home = home
         self._own = own
         self._clock = clock
+        self._decision = decision
+        # Those that have a mark of ours.
+        self._cleared: list[Decision] = []
         # By whether foreign text was read, and then by the tool's id; what is kept holds the tool, so that no other gets its id.
         self._kept: tuple[dict[int, _Kept], dict[int, _Kept]] = ({}, {})
         self._facts: dict[int, tuple[Tool, ToolFacts | None]] = {}
@@ -138,37 +146,43 @@ class Approver:
         """Keep no verdict any longer: rules or places of ours are others from now on."""
         for kept in self._kept:
             kept.clear()
+        self._unclear()
+
+    def _unclear(self) -> None:
+        for decision in self._cleared:
+            decision.clear(None)
+        self._cleared.clear()
 
     def approve(self, call: Call) -> Awaitable[str | None] | None:
         """None at once for a call that is known to need nothing."""
-        # Every call comes here, right after others had the processor: what costs is memory that is touched, so nothing is called or looked
-        # up that need not be. Nothing was declined in this turn, so there is no row to end either.
+        # What costs is memory that is touched, right after others had the processor: nothing is called or looked up that need not be.
+        # Nothing was declined in this turn, so there is no row to end either.
         conversation = call.invocation.conversation
         is_tainted = conversation.foreign.was_read
         kept = self._kept[is_tainted].get(id(call.tool))
         if (
             kept is None
             or kept.agent != conversation.agent
-            or conversation.declined.calls
+            or not conversation.declined.is_empty
             or (kept.revision is not None and kept.revision != self._grants.revision)
         ):
             return self._decided(call, conversation)
-        if is_tainted:
+        if is_tainted and (plain_names := kept.plain_names) is not None:
             for name, value in call.request.arguments.items():
-                if type(value) is not str or ":" in value or name not in kept.plain_names:
-                    if self._may_send_data(kept, call.request.arguments):
+                if type(value) is not str or ":" in value or name not in plain_names:
+                    if self._may_send_data(plain_names, call.request.arguments):
                         return self._decided(call, conversation)
                     break
         if kept.own is not None and self._may_change_ours(kept.own, call, conversation):
             return self._decided(call, conversation)
         return None
 
-    def _may_send_data(self, kept: _Kept, arguments: Mapping[str, Any]) -> bool:
+    def _may_send_data(self, plain_names: set[str], arguments: Mapping[str, Any]) -> bool:
         """Whether a call names hosts, or more than can be looked at here. Otherwise its names are plain ones from now on."""
         if has_many_values(arguments) or hosts_of(arguments):
             return True
-        if len(kept.plain_names) < _MOST_NAMES:
-            kept.plain_names.update(_plain_names(arguments))
+        if len(plain_names) < _MOST_NAMES:
+            plain_names.update(_plain_names(arguments))
         return False
 
     def _may_change_ours(self, own: OwnPlaces, call: Call, conversation: Conversation) -> bool:
@@ -272,7 +286,23 @@ class Approver:
                 # Revoked, or ruled otherwise, since it was looked up.
                 return
             own = None if case.risk.only_reads else self._own()
-            all_kept[id(case.tool)] = _Kept(case.tool, case.agent, revision, own, _plain_names(case.arguments))
+            plain_names = None if reaches_nobody(case.facts) else _plain_names(case.arguments)
+            kept = _Kept(case.tool, case.agent, revision, own, plain_names)
+            all_kept[id(case.tool)] = kept
+            if own is None and revision is None:
+                self._clear(kept)
+
+    def _clear(self, kept: _Kept) -> None:
+        """Let calls pass by without asking us at all. Of a tool that only reads it makes no difference whether foreign text was read, but
+        for hosts; and no grant had to be looked up."""
+        if self._decision is None:
+            return
+        if len(self._cleared) >= _MOST_KEPT:
+            self._unclear()
+        decision = self._decision(kept.tool, kept.agent)
+        if decision.cleared is None:
+            self._cleared.append(decision)
+        decision.clear(kept.tool, kept.plain_names)
 
     def _was_used(self, ids: Sequence[str]) -> None:
         try:

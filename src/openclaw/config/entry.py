@@ -214,7 +214,8 @@ class ServerEntry(Part, frozen=True, forbid_unknown_fields=False):
     annotations: Annotated[
         Literal["untrusted", "trusted"],
         about(
-            "Whether its word that a tool only reads is believed. Otherwise it is shown in the question, and no more."
+            "Whether its word is believed that a tool only reads (`readOnlyHint`), and that it reaches nobody else "
+            "(`openWorldHint: false`: an address it is given goes nowhere). Otherwise it is shown in the question, and no more."
         ),
     ] = "untrusted"
     supports_parallel_tool_calls: Annotated[bool | None, about("Whether calls may overlap. They may by default.")] = (

@@ -6,7 +6,7 @@ before it leave. Asked when tools are listed and again when one is called, with 
 a tool is its name, its kind and its origin.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
@@ -92,12 +92,23 @@ class PolicyLayer(msgspec.Struct, frozen=True, eq=False):
         return self.places.get(rule) or f"{self.where}.{rule}"
 
 
-class Decision(msgspec.Struct, frozen=True):
-    """Whether a tool may be used, by which rule, and where that is written (empty: nowhere, it is the default)."""
+class Decision(msgspec.Struct):
+    """Whether a tool may be used, by which rule, and where that is written (empty: nowhere, it is the default).
+
+    `cleared` is the approver's mark (`asking/approver.py`), which stands here because every call comes by: the tool of which no call needs
+    anybody's approval, but where something was declined in the turn, or where foreign text was read and an argument may name a host: it is
+    no text, has a colon, or its name is none of `plain_names`. Without these the tool reaches no host at all.
+    """
 
     allowed: bool
     rule: str
     where: str = ""
+    cleared: Tool | None = None
+    plain_names: Collection[str] | None = ()
+
+    def clear(self, tool: Tool | None, plain_names: Collection[str] | None = ()) -> None:
+        """Set the approver's mark; without a tool, take it away."""
+        self.cleared, self.plain_names = tool, plain_names
 
     def __str__(self) -> str:
         return f"{self.rule} ({self.where})" if self.where else self.rule

@@ -77,13 +77,18 @@ def kind_of_risk(tool: Tool, facts: ToolFacts | None, *, reads: bool) -> Risk:
 def risk_of(tool: Tool, facts: ToolFacts | None, arguments: Mapping[str, Any], *, reads: bool) -> Risk:
     """The class of one call. `reads`: a person confirmed that the tool only reads."""
     risk = kind_of_risk(tool, facts, reads=reads)
-    if facts is not None and facts.skill:
-        # Its arguments are names of the server's own list, and are asked of no other.
+    if reaches_nobody(facts):
         return risk
     # What our own tools for a server's resources are given is a name at that server, not a place, unless it is an address of the web.
     is_utility = tool.kind == "mcp" and tool.read_only
     hosts = frozenset(web_hosts(arguments)) if is_utility else hosts_of(arguments)
     return msgspec.structs.replace(risk, hosts=hosts) if hosts else risk
+
+
+def reaches_nobody(facts: ToolFacts | None) -> bool:
+    """Whether nothing leaves the server, whatever the arguments: those of a skill are names of the server's own list; of a tool its server
+    says so and is trusted with its annotations."""
+    return facts is not None and (bool(facts.skill) or (facts.trusts_annotations and facts.open_world is False))
 
 
 def hosts_of(arguments: Mapping[str, Any]) -> frozenset[str]:

@@ -70,7 +70,7 @@ Step = Callable[[Call], Awaitable[CallEnd]]
 PolicyDecide = Callable[[Named, str], Decision]
 # Why a call may not be made, in words that end a sentence; None when it may. May take as long as a person takes to answer: the person of
 # `call.invocation.conversation`; what is known at once to need nobody may be said so without waiting, by a plain None. Is asked only about
-# calls that policy admits and whose arguments are right.
+# calls that policy admits and whose arguments are right, and not about those that it marked as needing nobody (`Decision.cleared`).
 Approve = Callable[[Call], Awaitable[str | None] | None]
 # Is given a call and how to make it, makes it once, and returns how it ended. Must not raise anything of its own.
 Trace = Callable[[Call, Step], Awaitable[CallEnd]]
@@ -143,11 +143,27 @@ class Invoke:
         tool = call.tool
         under_way: RunningCall | None = None
         try:
-            end = self._kept_back(call)
+            conversation = call.invocation.conversation
+            # What is called as an attribute is looked for as a method first, at every call.
+            decide = self._decide
+            decision = decide(tool, conversation.agent)
+            end = self._kept_back(call, decision)
             if end is None:
                 # Before the approval: a tool may be taken away while a person still thinks about its call.
-                under_way = self._running.begin(call.invocation.conversation.agent, tool)
-                asking = None if self._approve is None else self._approve(call)
+                under_way = self._running.begin(conversation.agent, tool)
+                # Here and not in a function, and without one object more: memory that others pushed out of the caches is what costs.
+                asking: Awaitable[str | None] | None = None
+                if (approve := self._approve) is None:
+                    pass
+                elif decision.cleared is not tool or not conversation.declined.is_empty:
+                    asking = approve(call)
+                elif (plain_names := decision.plain_names) is not None and conversation.foreign.was_read:
+                    arguments = call.request.arguments
+                    for name in arguments:
+                        value = arguments[name]
+                        if type(value) is not str or ":" in value or name not in plain_names:
+                            asking = approve(call)
+                            break
                 # By a person perhaps. The tool's own time has not begun.
                 refusal = None if asking is None else await asking
                 if refusal is None and self._fence is not None:
@@ -180,15 +196,15 @@ class Invoke:
             end = CallEnd(msgspec.structs.replace(end.result, content=content), end.outcome)
         return _sourced(call, end)
 
-    def _kept_back(self, call: Call) -> CallEnd | None:
+    def _kept_back(self, call: Call, decision: Decision) -> CallEnd | None:
         """How a call ends that the rules or its arguments forbid; None when nothing does. What the rules say is in the audit trail before
         anything else happens."""
         tool = call.tool
-        decision = self._decide(tool, call.invocation.conversation.agent)
         self._audit.asked(call.entry, decision)
         if not decision.allowed:
             return _end("refused", f"{tool.name} may not be used: {decision}.")
-        fault = call.request.fault or self._check(tool.parameters, call.request.arguments)
+        check = self._check
+        fault = call.request.fault or check(tool.parameters, call.request.arguments)
         if not fault:
             return None
         if not call.invocation.is_shown:

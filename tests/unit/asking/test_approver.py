@@ -2,7 +2,7 @@
 
 import asyncio
 import shlex
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,10 +20,11 @@ from openclaw.security.approval import Rules
 from openclaw.security.grants import LOOK_EVERY, GrantStore
 from openclaw.security.own_places import OwnPlaces
 from openclaw.security.patterns import PatternSet, parse
+from openclaw.security.policy import Decision, Named, Policy
 from openclaw.tool import Invocation, Tool, ToolFacts, ToolResult, parameters
-from openclaw.tools.invoke import Invoke
+from openclaw.tools.invoke import Call, Invoke
 from openclaw.tools.running import RunningCalls
-from parts.stage import ALLOWED, Trail
+from parts.stage import Trail
 
 FACTS = ToolFacts("notes:1", "add", "digest one", read_only=True, destructive=True)
 # Nothing here takes this long unless it hangs.
@@ -63,7 +64,10 @@ class Desk:
     decided: list[ApprovalDecided] = field(default_factory=list)
     running: RunningCalls = field(default_factory=RunningCalls)
     own: OwnPlaces = OwnPlaces()
+    policies: dict[str, Policy] = field(default_factory=dict)
     now: float = 0.0
+    # Is told of the calls that the approver is asked about.
+    looks: Callable[[Mapping[str, Any]], None] | None = None
 
     def __post_init__(self) -> None:
         events = EventHub()
@@ -75,14 +79,23 @@ class Desk:
             events=events,
             own=lambda: self.own,
             clock=self.clock,
+            decision=self.policy_of,
         )
         self._invoke = Invoke(
-            policy_decide=lambda tool, agent: ALLOWED,
+            policy_decide=self.policy_of,
             audit=Trail(),
             clock=lambda: 0.0,
             running=self.running,
-            approve=self.approver.approve,
+            approve=self._approve,
         )
+
+    def _approve(self, call: Call) -> Awaitable[str | None] | None:
+        if self.looks is not None:
+            self.looks(call.request.arguments)
+        return self.approver.approve(call)
+
+    def policy_of(self, tool: Named, agent: str) -> Decision:
+        return self.policies.setdefault(agent, Policy()).decide(tool)
 
     def clock(self) -> float:
         self.now += 1.0
@@ -127,6 +140,52 @@ async def test_what_only_reads_is_nobodys_question(desk: Desk) -> None:
     for _ in range(3):
         assert await desk.call(tool, here(person), path="a") == "done"
     assert (person.asked, desk.records) == ([], [])
+
+
+TRUSTED = replace(FACTS, trusts_annotations=True)
+
+
+async def test_what_is_known_to_need_nobody_is_not_even_looked_at_again(desk: Desk) -> None:
+    tool, conversation = desk.tool(facts=TRUSTED), here()
+    looked: list[Mapping[str, Any]] = []
+    desk.looks = looked.append
+    # From the first result on it is a conversation that has read foreign text: what may name a host is looked at.
+    told = [await desk.call(tool, conversation, text=text) for text in ("a", "b", "https://example.org", "c")]
+    assert [text.split(":")[0] for text in told] == ["done", "done", "notes__add was not called", "done"]
+    assert looked == [{"text": "a"}, {"text": "https://example.org"}]
+
+
+async def test_what_reaches_nobody_is_not_looked_at_for_addresses(desk: Desk) -> None:
+    tool, conversation = desk.tool(facts=replace(TRUSTED, open_world=False)), here()
+    looked: list[Mapping[str, Any]] = []
+    desk.looks = looked.append
+    assert [await desk.call(tool, conversation, link=text) for text in ("a", "https://example.org")] == ["done"] * 2
+    assert looked == [{"link": "a"}]
+
+
+@pytest.mark.parametrize("change", ["rules", "declined", "tool"])
+async def test_what_needed_nobody_is_looked_at_again_once_something_changed(desk: Desk, change: str) -> None:
+    tool, conversation = desk.tool(facts=TRUSTED), here()
+    assert [await desk.call(tool, conversation, text="a") for _ in range(2)] == ["done"] * 2
+    asked = None
+    if change == "rules":
+        desk.rules = Rules(mode="always", fallback={"default": "deny"})
+        desk.approver.forget()
+    elif change == "declined":
+        # As it was before the rules were made more lenient in the middle of a turn.
+        desk.rules = Rules(mode="always")
+        desk.approver.forget()
+        asked = here(Person(NO))
+        assert "the person declined" in await desk.call(tool, asked, text="a")
+        desk.rules = Rules()
+        desk.approver.forget()
+        assert await desk.call(tool, here(), text="b") == "done"
+    else:
+        tool = desk.tool(facts=replace(TRUSTED, definition="digest two", read_only=False, approval="deny"))
+    refused = await desk.call(tool, asked or conversation, text="a")
+    assert refused.startswith("notes__add was not called: ")
+    # In this turn alone.
+    assert (await desk.call(tool, here(), text="a") == "done") == (change == "declined")
 
 
 async def test_what_runs_for_one_agent_is_asked_about_for_another(desk: Desk) -> None:

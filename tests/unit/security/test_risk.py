@@ -52,6 +52,23 @@ def test_a_server_s_word_counts_only_where_its_annotations_are_trusted(
     assert risk_of(SERVERS, ToolFacts("id", "write_file", "digest", **facts), {}, reads=reads) == risk
 
 
+@pytest.mark.parametrize(
+    ("facts", "hosts"),
+    [
+        ({}, {"example.org"}),
+        ({"open_world": False}, {"example.org"}),
+        ({"open_world": False, "trusts_annotations": True}, set()),
+        ({"open_world": True, "trusts_annotations": True}, {"example.org"}),
+        ({"trusts_annotations": True}, {"example.org"}),
+    ],
+)
+def test_an_address_goes_nowhere_from_a_server_that_is_trusted_with_saying_so(
+    facts: dict[str, Any], hosts: set[str]
+) -> None:
+    told = ToolFacts("id", "remember", "digest", **facts)
+    assert risk_of(SERVERS, told, {"link": "https://example.org/x"}, reads=True).hosts == hosts
+
+
 def test_a_fetch_is_a_read_and_a_way_out() -> None:
     fetch = tool("web_fetch", read_only=True)
     risk = risk_of(fetch, None, {"url": "https://Example.org/?q=secret"}, reads=False)
