@@ -113,14 +113,13 @@ class Leases:
                 await to_the_end(self.give(lease))
 
     async def _waited(self, name: str, give_up: float) -> Lease:
-        pause = FIRST_LOOK
+        pauses = Pauses()
         with self._notices.wake("lease", name) as free:
             while (lease := await self.take(name)) is None:
                 left = give_up - time.monotonic()
                 if left <= 0:
                     raise _busy(name)
-                await wait_for(free, min(left, jittered(pause)))
-                pause = min(2 * pause, LONGEST_LOOK)
+                await pauses.wait(free, left)
         return lease
 
 
@@ -138,6 +137,17 @@ async def _give(lease: Lease, connection: Connection) -> None:
 
 def _busy(name: str) -> StoreError:
     return StoreError(f"The lease {name!r} is held for longer than could be waited for.", hint="Try again in a moment.")
+
+
+class Pauses:
+    """Between two looks at what another gateway has: until a notice says that it is free, or a little longer each time."""
+
+    def __init__(self) -> None:
+        self._pause = FIRST_LOOK
+
+    async def wait(self, free: asyncio.Event, at_most: float = FOREVER) -> None:
+        await wait_for(free, min(at_most, jittered(self._pause)))
+        self._pause = min(2 * self._pause, LONGEST_LOOK)
 
 
 def jittered(seconds: float, chance: Callable[[], float] = random.random) -> float:

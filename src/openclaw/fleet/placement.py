@@ -26,7 +26,7 @@ from openclaw.content import to_json
 from openclaw.errors import ConnectError, DeadlineError, LinkLostError, StoreError
 from openclaw.fleet.database import Database
 from openclaw.fleet.forwarding import Destination, GatewayTransport, is_served
-from openclaw.fleet.leases import FIRST_LOOK, LONGEST_LOOK, Lease, Leases, jittered, wait_for
+from openclaw.fleet.leases import FIRST_LOOK, Lease, Leases, Pauses
 from openclaw.fleet.notices import Notices
 from openclaw.fleet.presence import Presence
 from openclaw.mcp.placing import Placed
@@ -154,7 +154,7 @@ class Placement:
     async def _found(self, name: str, spec: ServerSpec, digest: str) -> Lease | Destination:
         """The lease, or the gateway that has it and takes calls. What is about to change is waited for."""
         give_up = time.monotonic() + self._presence.times.ttl + _BEYOND
-        pause = FIRST_LOOK
+        pauses = Pauses()
         with self._notices.wake("lease", name[:200]) as free:
             while True:
                 lease = None if self._is_leaving else await self._leases.take(name)
@@ -176,8 +176,7 @@ class Placement:
                     problem = ConnectError(error.message, hint=error.hint)
                 if time.monotonic() > give_up:
                     raise problem
-                await wait_for(free, jittered(pause))
-                pause = min(2 * pause, LONGEST_LOOK)
+                await pauses.wait(free)
 
     async def _holder(self, name: str) -> Holder | None:
         row = await self._database.row(

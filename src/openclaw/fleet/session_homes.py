@@ -16,7 +16,7 @@ from typing import Final
 
 from openclaw.errors import StoreError
 from openclaw.fleet.database import Database
-from openclaw.fleet.leases import FIRST_LOOK, LONGEST_LOOK, Lease, Leases, jittered, wait_for
+from openclaw.fleet.leases import Lease, Leases, Pauses, wait_for
 from openclaw.fleet.notices import Notices
 from openclaw.fleet.presence import Presence
 from openclaw.mcp.placing import EndServers
@@ -93,7 +93,7 @@ class FleetSessionHomes:
     async def _taken(self, session: str) -> Lease:
         name = lease_of(session)
         give_up = time.monotonic() + self._presence.times.ttl + _BEYOND
-        pause = FIRST_LOOK
+        pauses = Pauses()
         with self._notices.wake("lease", name) as free:
             while (lease := await self._leases.take(name)) is None:
                 if time.monotonic() > give_up:
@@ -102,8 +102,7 @@ class FleetSessionHomes:
                         hint="Try again in a moment.",
                     )
                 self._notices.send(HOME, name.removeprefix(PREFIX))
-                await wait_for(free, jittered(pause))
-                pause = min(2 * pause, LONGEST_LOOK)
+                await pauses.wait(free)
         return lease
 
     def _start(self) -> None:

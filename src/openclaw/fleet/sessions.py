@@ -23,7 +23,7 @@ from openclaw.errors import SessionBusyError, StoreError
 from openclaw.fleet.cut_turn import LOST, closing
 from openclaw.fleet.database import Connection, Database, Record
 from openclaw.fleet.faults import GoneError, LostTurnError, UnreachableError
-from openclaw.fleet.leases import FIRST_LOOK, LONGEST_LOOK, jittered, wait_for
+from openclaw.fleet.leases import Pauses
 from openclaw.fleet.notices import Notices
 from openclaw.fleet.presence import Presence
 from openclaw.fleet.settling import Settling
@@ -286,7 +286,7 @@ class PostgresStore:
         # The same for every attempt, so that one whose answer was lost is found again.
         new_id = None if agent is None else self._new_id()
         wanted = (_digest(key), key.encode(), _folded(key), agent, new_id)
-        pause = FIRST_LOOK
+        pauses = Pauses()
         while True:
             row, me = await self._take(wanted, me)
             if row is None:
@@ -303,8 +303,7 @@ class PostgresStore:
             if left <= 0:
                 raise SessionBusyError(patience)
             with self._notices.wake("turn", str(held.number)) as free:
-                await wait_for(free, min(left, jittered(pause)))
-            pause = min(2 * pause, LONGEST_LOOK)
+                await pauses.wait(free, left)
 
     async def _take(self, wanted: tuple[object, ...], me: UUID) -> tuple[Record | None, UUID]:
         """Cancelled or not, what was asked for is known afterwards; a turn that nobody waits for any more is given back."""
