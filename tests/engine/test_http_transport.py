@@ -5,11 +5,10 @@ import gzip
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Literal
+from contextvars import ContextVar
+from typing import ClassVar, Literal
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from openclaw.errors import (
     AddressError,
@@ -24,11 +23,10 @@ from openclaw.errors import (
 )
 from openclaw.net.client import ClientOptions, HttpClient
 from openclaw.protocol.authorizer import Authorizer, StaticAuthorizer
-from openclaw.protocol.sse import SseEvent, SseParser
 from openclaw.security.egress import OPERATOR
 from openclaw.transport.connection import Connection
 from openclaw.transport.endpoint import Destination
-from openclaw.transport.event_stream import EventStream, single_message
+from openclaw.transport.event_stream import EventStream
 from openclaw.transport.http import HttpLink, HttpTransport
 from parts.chaos_proxy import Chaos, ChaosProxy
 from parts.http_faults import gzip_bomb, hold, json_body, raw, reset, status
@@ -409,47 +407,6 @@ async def test_the_server_says_how_long_to_wait_before_the_next_connection() -> 
     assert [stream.pause(failures) for failures in range(8)] == [2.5, 2.5, 4, 8, 16, 32, 60, 60]
 
 
-PIECES = st.sampled_from(
-    [
-        b"event: message",
-        b"event: other",
-        b"id: 7",
-        b"id:8",
-        b"data: {}",
-        b"data:x",
-        b"data: ",
-        b"data: \xc3\xa9",
-        b": ping",
-        b"retry: 5",
-        b"\n",
-        b"\r\n",
-        b"\r",
-        b"\n\n",
-        b"\r\n\r\n",
-        b" ",
-        b"\xff",
-        b"\xef\xbb\xbf",
-    ]
-)
-
-
-@given(st.lists(PIECES, max_size=9))
-@settings(max_examples=200)
-def test_the_quick_way_to_read_one_message_says_what_the_parser_says(pieces: list[bytes]) -> None:
-    body = b"".join(pieces)
-    single = single_message(body)
-    if single is not None:
-        id, data = single
-        assert SseParser().feed(body) == [SseEvent("message", data, id)]
-
-
-@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
-@pytest.mark.parametrize("start", [[], [b"event: message"], [b"event: message", b"id: a-1"], [b"id: a-1"]])
-def test_the_quick_way_takes_the_forms_that_servers_write(start: list[bytes], end: bytes) -> None:
-    body = end.join([*start, b'data: {"id":1}', b"", b""])
-    assert single_message(body) == ("a-1" if b"id: a-1" in start else None, b'{"id":1}')
-
-
 @pytest.mark.requirement("000-4.1-get")
 async def test_405_means_there_is_no_such_stream(server: HttpServer, receiver: Recorder) -> None:
     server.plan.get_stream = False
@@ -585,12 +542,21 @@ async def test_an_answer_of_many_megabytes_arrives_whole(server: HttpServer, rec
     assert len(text_of(receiver.answers[2])) == 24 << 20
 
 
-async def test_an_answer_may_come_one_byte_at_a_time(server: HttpServer, receiver: Recorder) -> None:
-    server.plan.dribble = 1
-    async with ChaosProxy(server.port, Chaos(sliver=1)) as proxy:
+@pytest.mark.parametrize("sliver", [1, 13, 200])
+async def test_an_answer_may_come_in_pieces(server: HttpServer, receiver: Recorder, sliver: int) -> None:
+    server.plan.dribble = sliver
+    async with ChaosProxy(server.port, Chaos(sliver=sliver)) as proxy:
         async with opened(f"http://127.0.0.1:{proxy.port}/mcp", receiver, version="2025-11-25") as link:
             await receiver.hand(link, receiver.call("echo", text="drop by drop: é€😀"))
     assert text_of(receiver.answers[2]) == "drop by drop: é€😀"
+
+
+async def test_a_connection_is_used_again_after_an_answer_that_came_in_pieces(receiver: Recorder) -> None:
+    async with HttpServer(Plan(answers="json")) as server, ChaosProxy(server.port, Chaos(sliver=50)) as proxy:
+        async with opened(f"http://127.0.0.1:{proxy.port}/mcp", receiver, version=MODERN) as link:
+            for _ in range(3):
+                await receiver.hand(link, receiver.modern("tools/call", {"name": "echo", "arguments": {"text": "x"}}))
+        assert (len(receiver.answers), proxy.connections) == (3, 1)
 
 
 @pytest.mark.parametrize("error", [-32020, -32602, -32601])
@@ -806,8 +772,18 @@ class Rotating:
         return len(self.challenges) <= self._lives
 
 
-async def test_a_challenge_is_met_with_new_credentials(server: HttpServer, receiver: Recorder) -> None:
-    authorizer = Rotating()
+class Prompt(Rotating):
+    """One that has its credentials at hand."""
+
+    def headers_at_hand(self) -> Mapping[str, str]:
+        return {"Authorization": f"Bearer {self.generation}"}
+
+
+@pytest.mark.parametrize("kind", [Rotating, Prompt])
+async def test_a_challenge_is_met_with_new_credentials(
+    server: HttpServer, receiver: Recorder, kind: type[Rotating]
+) -> None:
+    authorizer = kind()
     challenge = {"WWW-Authenticate": 'Bearer scope="a"'}
     server.fault("tools/call", status(401, challenge), status(403, challenge))
     async with opened(server.url, receiver, version="2025-11-25", authorizer=authorizer) as link:
@@ -851,6 +827,24 @@ async def test_a_wrong_api_key_is_named_as_such(server: HttpServer, receiver: Re
     assert isinstance(error, AuthError)
     assert "Check the API key" in str(error)
     assert "sk-secret" not in str(error)
+
+
+CALLER = ContextVar("CALLER", default="nobody")
+
+
+async def test_a_challenge_is_met_in_the_context_of_its_call(server: HttpServer, receiver: Recorder) -> None:
+    class Noting(Prompt):
+        callers: ClassVar[list[str]] = []
+
+        async def challenged(self, status: int, headers: Mapping[str, str], sent: Mapping[str, str]) -> bool:
+            self.callers.append(CALLER.get())
+            return await super().challenged(status, headers, sent)
+
+    server.fault("tools/call", status(401))
+    async with opened(server.url, receiver, version="2025-11-25", authorizer=Noting()) as link:
+        CALLER.set("this call")
+        await receiver.hand(link, receiver.call("echo", text="in"))
+    assert (text_of(receiver.answers[2]), Noting.callers) == ("in", ["this call"])
 
 
 async def test_a_needed_sign_in_reaches_the_caller(server: HttpServer, receiver: Recorder) -> None:

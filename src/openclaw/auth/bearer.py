@@ -52,6 +52,8 @@ class BearerAuthorizer:
         self._spec = spec
         self._dependencies = dependencies
         self._account: Account | None = None
+        # Those of the account's store.
+        self._records: Records | None = None
         self._grant: Grant | None = None
         self._headers: dict[str, str] = {}
         # The record's stamp when it was read; -1 before that. When it was last looked at, and what this process had changed by then.
@@ -61,10 +63,10 @@ class BearerAuthorizer:
         self._pause_until = 0.0
 
     def headers_at_hand(self) -> Mapping[str, str] | None:
-        account = self._account
-        if account is None or not account.store.records.is_checked:
+        account, records = self._account, self._records
+        if account is None or records is None or not records.is_checked:
             return None
-        records, moment = account.store.records, time.monotonic()
+        moment = time.monotonic()
         if records.changes != self._changes or moment >= self._looked_at + LOOK_EVERY:
             if account.store.stamp(ServerRecord, *account.identity) != self._seen:
                 return None
@@ -134,8 +136,9 @@ class BearerAuthorizer:
     # Tokens
 
     async def _open(self) -> Account:
-        self._account = await Account.of(self._spec, self._dependencies)
-        return self._account
+        self._account = account = await Account.of(self._spec, self._dependencies)
+        self._records = account.store.records
+        return account
 
     async def _read(self, account: Account, stamp: int) -> None:
         self._adopt(await account.grant())

@@ -154,6 +154,10 @@ class HttpClient:
             connection.ask(request, exchange, prepared.keep)
         return connection
 
+    def leave(self, prepared: Prepared, connection: HttpConnection, patience: float) -> None:
+        """Nothing more is wanted of an exchange that `ask` began: its end may take `patience` seconds, and nobody waits for it."""
+        self._pool.linger(prepared.target.origin, connection, patience)
+
     def open(
         self,
         method: str,

@@ -34,23 +34,26 @@ class Pool:
         oldest = self._loop.time() - self._max_idle
         while idle:
             connection = idle.pop()
-            if connection.alive and connection.idle_since > oldest and connection.quiet():
+            if connection.idle_since > oldest and connection.is_good():
                 return connection
             connection.abort()
         return None
 
     def put(self, origin: str, connection: HttpConnection) -> None:
         """Keep a connection whose exchange has ended."""
-        idle = self._idle.setdefault(origin, [])
+        idle = self._idle.get(origin)
+        if idle is None:
+            idle = self._idle[origin] = []
         if self._closed or len(idle) >= MAX_IDLE_PER_ORIGIN:
             connection.abort()
             return
-        if self._loop is None:
-            self._loop = asyncio.get_running_loop()
-        connection.rest()
+        loop = self._loop
+        if loop is None:
+            loop = self._loop = asyncio.get_running_loop()
+        connection.rest(loop.time())
         idle.append(connection)
         if self._reaper is None:
-            self._reaper = self._loop.call_later(self._max_idle, self._reap)
+            self._reaper = loop.call_later(self._max_idle, self._reap)
 
     def give_back(self, origin: str, connection: HttpConnection) -> None:
         """An exchange is over: keep the connection if it can carry another one."""

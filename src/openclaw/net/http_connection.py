@@ -1,7 +1,7 @@
 """One HTTP/1.1 connection: a protocol that carries one exchange at a time, with back-pressure and no task of its own.
 
-An exchange is waited for (`start`, `head`, `piece`), or its answer is handed to a callback (`ask`): that is for small answers that come
-whole, and what comes of any other is waited for after all. Owns waking the one waiter, pausing the peer while nobody reads, and turning a
+An exchange is waited for (`start`, `head`, `piece`), or what comes of it is handed to a callback (`ask`): that is for small answers, and
+what else comes is waited for after all. Owns waking the one waiter, pausing the peer while nobody reads, and turning a
 broken link into one typed error. Knows nothing of URLs, redirects or pools. `dial.py` makes connections; `client.py` uses them.
 """
 
@@ -20,6 +20,8 @@ HIGH_WATER: Final = 1024 * 1024
 LOW_WATER: Final = 256 * 1024
 # Pieces in which a large request body is written: the next one only when the peer has taken the one before.
 SEND_BYTES: Final = 256 * 1024
+# More of an answer than this is not read by a callback, which holds up everybody meanwhile.
+SMALL_BYTES: Final = 16 * 1024
 # What an answer may still bring while it is only awaited for its end.
 MAX_LINGER_BYTES: Final = 64 * 1024
 
@@ -27,15 +29,19 @@ NOTHING: Final = memoryview(b"")
 
 
 class Exchange(Protocol):
-    """Who hears of the answer to a POST, once, by one of these calls, and is still in the event loop's hands then: neither may block or
-    raise."""
+    """Who hears of the answer to a POST as it comes. Called by the event loop: none of these may block or raise."""
 
     def answered(self, head: Head, body: bytes) -> bool:
-        """The answer is here, whole and in plain. Whether that was all; the connection may then carry another exchange."""
+        """The answer came whole and in plain, at once. Whether that was all; the connection may then carry another exchange."""
+        ...
+
+    def came(self, parser: ResponseParser) -> bool:
+        """Some more of the answer came, into `parser`. False when it takes more than a callback. Who has all that it wants of the answer
+        leaves the connection to the pool (`HttpClient.leave`)."""
         ...
 
     def unanswered(self, parser: ResponseParser) -> None:
-        """Something else came, or the link broke: `head(parser)` and `piece(parser)` go on with it."""
+        """The last call: `came` said no, it is too much, or the link broke. `head(parser)` and `piece(parser)` go on with it."""
         ...
 
 
@@ -71,9 +77,9 @@ class HttpConnection(asyncio.Protocol):
         self._settled: Callable[[], None] | None = None
         self._patience: asyncio.TimerHandle | None = None
 
-    def rest(self) -> None:
+    def rest(self, now: float) -> None:
         """It is idle from now on."""
-        self.idle_since = self._loop.time()
+        self.idle_since = now
 
     # asyncio.Protocol
 
@@ -83,13 +89,15 @@ class HttpConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         if (exchange := self._exchange) is not None:
-            answer = read_whole(data)
-            if answer is not None and exchange.answered(*answer):
-                keep, self._exchange, self._keep = self._keep, None, None
-                if keep is not None:
-                    keep(self)
-                return
-            self._hand_over(exchange)
+            if self._parser is None:
+                answer = read_whole(data)
+                if answer is not None and exchange.answered(*answer):
+                    keep, self._exchange, self._keep = self._keep, None, None
+                    if keep is not None:
+                        keep(self)
+                    return
+            self._tell(exchange, data)
+            return
         parser = self._parser
         if parser is None:
             # Bytes nobody asked for: an old connection is out of step, a new one leads to something that is not HTTP.
@@ -138,8 +146,12 @@ class HttpConnection(asyncio.Protocol):
         transport = self._transport
         return not self._closed and transport is not None and not transport.is_closing()
 
-    def quiet(self) -> bool:
-        """Whether the kernel holds nothing from the peer: no end of stream that the event loop has not seen yet."""
+    def is_good(self) -> bool:
+        """Whether it may carry another exchange: it is alive, and the kernel holds nothing from the peer, no end of stream that the event
+        loop has not seen yet."""
+        transport = self._transport
+        if self._closed or transport is None or transport.is_closing():
+            return False
         return self._poll is None or not self._poll.poll(0)
 
     def start(self, parser: ResponseParser, request: bytes, body: memoryview = NOTHING) -> "asyncio.Future[None]":
@@ -166,12 +178,31 @@ class HttpConnection(asyncio.Protocol):
         self._exchange, self._keep = exchange, keep
         self._transport.write(request)
 
+    def _tell(self, exchange: Exchange, data: bytes) -> None:
+        parser = self._parser
+        if parser is None:
+            parser = self._parser = ResponseParser("POST")
+            self._waiting_bytes = 0
+        try:
+            parser.feed(data)
+        except OpenClawError as error:
+            self._hand_over(exchange)
+            self.abort(error)
+            return
+        self._waiting_bytes += len(data)
+        if self._waiting_bytes > SMALL_BYTES or not exchange.came(parser):
+            if self._exchange is exchange:
+                self._hand_over(exchange)
+        elif not parser.pieces:
+            self._waiting_bytes = 0
+
     def _hand_over(self, exchange: Exchange) -> None:
         """From the callback to who waits: from here on it is as if the exchange had been begun by `start`."""
         self._exchange = self._keep = None
-        parser = self._parser = ResponseParser("POST")
-        self._waiting_bytes = 0
-        exchange.unanswered(parser)
+        if self._parser is None:
+            self._parser = ResponseParser("POST")
+            self._waiting_bytes = 0
+        exchange.unanswered(self._parser)
 
     async def head(self, parser: ResponseParser) -> Head:
         """The head of the answer. Ends when it has come, or raises what broke the link."""
@@ -221,6 +252,7 @@ class HttpConnection(asyncio.Protocol):
         `settled` is called once, when the answer has ended or the connection has.
         """
         parser = self._parser
+        self._exchange = self._keep = None
         if parser is None or parser.finished or not self.alive:
             settled()
             return

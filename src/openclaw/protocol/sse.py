@@ -5,6 +5,7 @@ What it cannot use it skips and says so through `skipped`; it never raises. Cost
 Reconnecting, and what an event means, belong to the HTTP transports.
 """
 
+import re
 import sys
 from collections.abc import Callable
 
@@ -29,6 +30,28 @@ class SseEvent(msgspec.Struct, frozen=True, gc=False):
     data: bytes
     id: str | None = None
     retry: int | None = None
+
+
+# What most servers send at a time: one message and nothing else, in the forms that servers write it.
+_USUAL_START = b"event: message\ndata: "
+_SINGLE = re.compile(rb"(?:event: message\r?\n)?(?:id: ([!-~]+)\r?\n)?data: ([^\r\n]+)\r?\n\r?\n")
+
+
+def single_message(body: bytes) -> tuple[str | None, bytes] | None:
+    """The id and data of bytes that are one plain message; None for any others, which are read line by line.
+
+    Says exactly what reading lines would: it is here because half of a small call's time would otherwise go into parsing.
+    """
+    if body.startswith(_USUAL_START) and body.endswith(b"\n\n") and body.isascii():
+        # Without the pattern, which looks at every byte: 0.3 µs in place of 1.1 µs.
+        data = body[len(_USUAL_START) : -2]
+        if data and b"\n" not in data and b"\r" not in data:
+            return None, data
+    match = _SINGLE.fullmatch(body) if body.endswith(b"\n") and body.isascii() else None
+    if match is None:
+        return None
+    id = match[1]
+    return None if id is None else id.decode("ascii"), match[2]
 
 
 def _ignore(reason: str) -> None:
@@ -65,6 +88,14 @@ class SseParser:
         self._retry: int | None = None
 
     def feed(self, data: bytes) -> list[SseEvent]:
+        is_between = not (self._line_bytes or self._block_bytes or self._too_long or self._start)
+        # Most servers send an event at a time.
+        if is_between and len(data) <= self._max and (single := single_message(data)) is not None:
+            self._start, self._after_cr = None, False
+            id, value = single
+            if id is not None:
+                self.last_event_id = id
+            return [SseEvent("message", value, id)]
         events: list[SseEvent] = []
         data = self._after_mark(data)
         if self._after_cr and data:

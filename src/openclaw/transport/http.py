@@ -14,6 +14,7 @@ import logging
 import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from contextvars import Context, copy_context
 from functools import partial
 from typing import Final
 
@@ -33,6 +34,7 @@ from openclaw.net.http1 import Head, ResponseParser
 from openclaw.net.http_connection import HttpConnection
 from openclaw.net.response import Response
 from openclaw.protocol.headers import standard_headers
+from openclaw.protocol.sse import single_message
 from openclaw.protocol.transports import STREAMABLE_HTTP, TransportFacts
 from openclaw.transport.base import LARGE, PAUSE, Outgoing, Receiver
 from openclaw.transport.endpoint import (
@@ -44,7 +46,7 @@ from openclaw.transport.endpoint import (
     is_answer,
     is_unanswered,
 )
-from openclaw.transport.event_stream import EVENT_STREAM, EventStream, ExcessError, single_message
+from openclaw.transport.event_stream import EVENT_STREAM, LINGER, EventStream, ExcessError
 
 _log = logging.getLogger(__name__)
 
@@ -102,10 +104,21 @@ class _Exchange(msgspec.Struct, eq=False):
     message: Outgoing
     id: int
     usual: _Usual
+    # Of the call: what goes on in a task of ours belongs to it.
+    context: Context
     connection: HttpConnection | None = None
+    # What is read of its answer, when that is an event stream.
+    stream: EventStream | None = None
 
     def answered(self, head: Head, body: bytes) -> bool:
         return self.link.answered(self, head, body)
+
+    def read_as(self, stream: EventStream) -> EventStream:
+        self.stream = stream
+        return stream
+
+    def came(self, parser: ResponseParser) -> bool:
+        return self.link.came(self, parser)
 
     def unanswered(self, parser: ResponseParser) -> None:
         self.link.unanswered(self, parser)
@@ -146,7 +159,7 @@ class HttpLink:
         usual = self._usual_of(message, credentials)
         if message.headers and not usual.prepared.names.isdisjoint(map(str.lower, message.headers)):
             return False
-        exchange = _Exchange(self, message, id, usual)
+        exchange = _Exchange(self, message, id, usual, copy_context())
         connection = self._endpoint.client.ask(usual.prepared, message.data, exchange, message.headers)
         if connection is None:
             return False
@@ -174,13 +187,48 @@ class HttpLink:
             receiver.failed(id, self._cut_off() if kind == EVENT_STREAM else self._no_answer())
         return True
 
+    def came(self, exchange: _Exchange, parser: ResponseParser) -> bool:
+        """More came of an answer that does not come whole. False when it takes more than to hand it on."""
+        head, connection = parser.head, exchange.connection
+        if head is None:
+            return True
+        if not head.is_plain or connection is None:
+            return False
+        if head.media_type == EVENT_STREAM:
+            if not self._read_on(exchange, parser):
+                # Over without an answer: to be resumed, perhaps.
+                return not parser.finished
+        elif not parser.finished:
+            return True
+        elif not self.answered(exchange, head, b"".join(parser.pieces)):
+            return False
+        self._endpoint.client.leave(exchange.usual.prepared, connection, LINGER)
+        return True
+
+    def _read_on(self, exchange: _Exchange, parser: ResponseParser) -> bool:
+        """Read what came of an event stream. Whether nobody waits for more of it."""
+        stream, id = exchange.stream, exchange.id
+        if stream is None:
+            stream = exchange.read_as(self._stream(id))
+        try:
+            while parser.pieces:
+                stream.feed(parser.pieces.popleft())
+        except ExcessError as error:
+            self._fail(id, error)
+            if exchange.connection is not None:
+                exchange.connection.abort()
+        if self._receiver.awaits(id):
+            return False
+        self._exchanges.pop(id, None)
+        return True
+
     def unanswered(self, exchange: _Exchange, parser: ResponseParser) -> None:
         """Something else came than a whole answer, or the link broke: a task goes on with it."""
         id, connection = exchange.id, exchange.connection
         del self._exchanges[id]
         assert connection is not None
-        carried = self._carry(exchange.message, id, exchange.usual, Begun(connection, parser))
-        task = self._loop.create_task(carried, name="mcp-http-exchange")
+        carried = self._carry(exchange.message, id, exchange, Begun(connection, parser))
+        task = self._loop.create_task(carried, name="mcp-http-exchange", context=exchange.context)
         self._running[id] = task
         self._own.add(task)
         task.add_done_callback(partial(self._carried, id, connection))
@@ -202,14 +250,16 @@ class HttpLink:
         else:
             await self._carry(message, message.id)
 
-    async def _carry(self, message: Outgoing, id: int, usual: _Usual | None = None, begun: Begun | None = None) -> None:
+    async def _carry(
+        self, message: Outgoing, id: int, exchange: _Exchange | None = None, begun: Begun | None = None
+    ) -> None:
         """An exchange in this task, from its beginning or from where it stands."""
         task = asyncio.current_task(self._loop)
         assert task is not None
         cancelling = task.cancelling()
         self._running[id] = task
         try:
-            await self._exchange(message, id, usual, begun)
+            await self._exchange(message, id, exchange, begun)
         except asyncio.CancelledError:
             if id not in self._dropped or task.uncancel() > cancelling:
                 raise
@@ -313,9 +363,13 @@ class HttpLink:
         if message.method == "notifications/initialized" and not self._modern:
             await self._begin_listening()
 
-    async def _exchange(self, message: Outgoing, id: int, usual: _Usual | None, begun: Begun | None) -> None:
-        headers = self._message_headers(message) if usual is None else {**usual.headers, **message.headers}
-        sent = None if usual is None or begun is None else (begun, usual.credentials)
+    async def _exchange(self, message: Outgoing, id: int, before: _Exchange | None, begun: Begun | None) -> None:
+        """`before` is what was done of it before, when it was begun."""
+        if before is None or begun is None:
+            headers, sent, stream = self._message_headers(message), None, None
+        else:
+            usual, stream = before.usual, before.stream
+            headers, sent = {**usual.headers, **message.headers}, (begun, usual.credentials)
         try:
             response = await self._endpoint.request("POST", headers, message.data, once=message.once, begun=sent)
         except HttpStatusError as error:
@@ -326,7 +380,6 @@ class HttpLink:
             raise fault from None
         if message.method == "initialize":
             self._adopt_session(response)
-        stream: EventStream | None = None
         try:
             if response.media_type == "application/json":
                 body = await response.read(self._max_message_bytes)
@@ -334,8 +387,9 @@ class HttpLink:
                     await asyncio.sleep(PAUSE)
                 self._receiver.received(body, id)
             elif response.media_type == EVENT_STREAM:
-                stream = self._stream(id)
-                await stream.read(response)
+                is_begun = stream is not None
+                stream = stream or self._stream(id)
+                await stream.read(response, begun=is_begun)
             else:
                 raise ProtocolError(
                     f"{response.origin} answered {response.status} with {_kind(response)} instead of JSON or an event stream.",

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openclaw.protocol.sse import SseEvent, SseParser
+from openclaw.protocol.sse import SseEvent, SseParser, single_message
 
 
 def parse(data: bytes, *, cuts: list[int] | None = None, limit: int = 1 << 30) -> tuple[list[SseEvent], list[str]]:
@@ -194,3 +194,49 @@ def test_one_byte_at_a_time_gives_the_same_events(stream: bytes) -> None:
 @given(data=st.binary(max_size=300), cuts=st.lists(st.integers(0, 300), max_size=10))
 def test_arbitrary_bytes_never_raise(data: bytes, cuts: list[int]) -> None:
     assert parse(data, cuts=cuts) == parse(data)
+
+
+PIECES = st.sampled_from(
+    [
+        b"event: message",
+        b"event: other",
+        b"id: 7",
+        b"id:8",
+        b"data: {}",
+        b"data:x",
+        b"data: ",
+        b"data: \xc3\xa9",
+        b": ping",
+        b"retry: 5",
+        b"\n",
+        b"\r\n",
+        b"\r",
+        b"\n\n",
+        b"\r\n\r\n",
+        b" ",
+        b"\xff",
+        b"\xef\xbb\xbf",
+    ]
+)
+# What the quick way takes, among what it does not.
+MESSAGES = st.sampled_from([b"event: message\ndata: {}\n\n", b"id: 7\ndata: x\n\n", b"data: y\r\n\r\n"])
+
+
+@given(st.lists(PIECES | MESSAGES, max_size=9))
+@settings(max_examples=300)
+def test_the_quick_way_to_read_one_message_says_what_reading_lines_says(pieces: list[bytes]) -> None:
+    """A parser that gets a byte at a time is never given a whole message."""
+    body = b"".join(pieces)
+    slow, quick = SseParser(), SseParser()
+    events = [event for at in range(len(body)) for event in slow.feed(body[at : at + 1])]
+    assert [event for piece in pieces for event in quick.feed(piece)] == events
+    assert quick.last_event_id == slow.last_event_id
+    if (single := single_message(body)) is not None:
+        assert events == [SseEvent("message", single[1], single[0])]
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+@pytest.mark.parametrize("start", [[], [b"event: message"], [b"event: message", b"id: a-1"], [b"id: a-1"]])
+def test_the_quick_way_takes_the_forms_that_servers_write(start: list[bytes], end: bytes) -> None:
+    body = end.join([*start, b'data: {"id":1}', b"", b""])
+    assert single_message(body) == ("a-1" if b"id: a-1" in start else None, b'{"id":1}')
