@@ -126,17 +126,19 @@ def _judged(found: list[Verdict]) -> list[str]:
     ]
 
 
+_HOW_PROFILED = (
+    "A profile of each, by time of its own. The profiler makes small functions look worse than they are; a write takes as long as the "
+    "server that it wakes keeps the processor."
+)
+
+
 def _profiles(results: Results, found: list[Verdict]) -> list[str]:
     """Where the time of what is missed goes, once for rows of which it is the same."""
     rows: dict[str, list[str]] = {}
     for verdict in found:
         if not verdict.ok and verdict.target.profile in results.profiles:
             rows.setdefault(verdict.target.profile, []).append(verdict.target.title)
-    told = (
-        ["A profile of each, by time of its own; the profiler makes small functions look worse than they are.", ""]
-        if rows
-        else []
-    )
+    told = [_HOW_PROFILED, ""] if rows else []
     for what, titles in rows.items():
         told += [f"{'; '.join(dict.fromkeys(titles))}:", "", "```text", results.profiles[what], "```", ""]
     return told

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from openclaw.conversation import Nobody
 from openclaw.errors import RpcError
 from openclaw.mcp.tools.panel import EXTENSION, MIME_TYPE
 from openclaw.protocol.jsonrpc import METHOD_NOT_FOUND
@@ -44,7 +45,10 @@ Modes = Callable[[Invocation | None], Sequence[Mode]]
 def modes_of_call(invocation: Invocation | None) -> Sequence[Mode]:
     """What the surface can show that a call came from."""
     asker = None if invocation is None else invocation.conversation.asker
-    return () if asker is None else tuple(mode for mode in _MODES if asker.can(mode))
+    if asker is None or type(asker) is Nobody:
+        # Where no person is, as for calls of programs: a sixth of what asking would take.
+        return ()
+    return tuple(mode for mode in _MODES if asker.can(mode))
 
 
 class Handlers(msgspec.Struct, frozen=True):
