@@ -1,6 +1,7 @@
 """What a person types and pastes in `openclaw chat`, at a terminal: with a gateway and without one."""
 
 import asyncio
+import shlex
 import stat
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -15,6 +16,7 @@ from parts.talking_model import TalkingModel
 from parts.terminal import CONTROL_C, CONTROL_D, ENTER, TAB, Terminal
 
 ALT_ENTER = "\x1b\r"
+CONTROL_Z = "\x1a"
 EDITOR = "\x18\x05"
 
 
@@ -222,5 +224,25 @@ async def test_a_new_conversation_can_be_begun_with_and_the_one_before_stays(tmp
                     terminal.shows(">")
                     terminal.type(f"/last{ENTER}")
                     terminal.shows("There is no such call: no tool was called in this conversation.")
+
+        await in_thread(act)
+
+
+async def test_a_chat_is_left_for_a_while_and_come_back_to(tmp_path: Path) -> None:
+    async with talking() as model:
+
+        def act() -> None:
+            with at_home(tmp_path, model, gateway=False) as place:
+                env = {**place.env, "PROMPT_TOOLKIT_NO_CPR": "1", "PS1": "shell$ "}
+                with Terminal(["bash", "--norc", "--noprofile", "-i"], cwd=place.state, env=env) as shell:
+                    shell.shows("shell$ ")
+                    shell.type(f"{shlex.join([*PROGRAM, 'chat'])}{ENTER}")
+                    shell.until(lambda lines: ">" in lines)
+                    shell.type(f"half typed{CONTROL_Z}")
+                    shell.until(lambda lines: lines[-1] == "shell$")
+                    shell.type(f"fg{ENTER}")
+                    shell.until(lambda lines: "> half typed" in lines)
+                    shell.type(f" and whole{ENTER}")
+                    shell.until(lambda lines: "You said: half typed and whole" in lines)
 
         await in_thread(act)
