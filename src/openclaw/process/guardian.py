@@ -117,24 +117,31 @@ def strike(mark: bytes, groups: Collection[int], number: int) -> int:
     found = find(mark, groups)
     for pid in found:
         try:
-            if hasattr(os, "pidfd_open"):
-                _strike_one(pid, mark, groups, number)
-            else:
+            if not _strike_held(pid, mark, groups, number):
                 os.kill(pid, number)
         except OSError:
             pass
     return len(found)
 
 
-def _strike_one(pid: int, mark: bytes, groups: Collection[int], number: int) -> None:
-    """The number may have passed to another process since we looked: hold it, look again, then send."""
+def _strike_held(pid: int, mark: bytes, groups: Collection[int], number: int) -> bool:
+    """The number may have passed to another process since we looked: hold it, look again, then send. False where numbers cannot be held:
+    on other systems, before Linux 5.3, and in sandboxes that do not allow it. Raises OSError when the process is gone."""
     if sys.platform == "linux":
-        handle = os.pidfd_open(pid)
+        try:
+            handle = os.pidfd_open(pid)
+        except ProcessLookupError:
+            raise
+        except OSError:
+            return False
         try:
             if _is_ours(pid, mark, groups) is True:
                 signal.pidfd_send_signal(handle, number)
         finally:
             os.close(handle)
+        return True
+    else:
+        return False
 
 
 def end_all(mark: bytes, groups: Collection[int]) -> None:

@@ -34,7 +34,7 @@ KILL_PATIENCE = 1.0
 # How soon to look whether they are gone, and how long between looks in the end: each one reads all of /proc.
 _PAUSE = 0.02
 _LONGEST_PAUSE = 0.2
-# Without pidfd (not on Linux) a child is asked this often whether it has exited.
+# Where the system tells nobody (`_told_of_exit`) a child is asked this often whether it has exited.
 _POLL_PAUSE = 0.05
 
 Stream = Literal["pipe", "null"]
@@ -51,13 +51,11 @@ class Process:
         self._loop = asyncio.get_running_loop()
         self._exit: asyncio.Future[int] = self._loop.create_future()
         self._ended = False
-        self._handle: int | None = None
-        if hasattr(os, "pidfd_open"):
-            # Readable when the child exits: no thread, and no SIGCHLD handler to fight over.
-            self._handle = os.pidfd_open(popen.pid)
-            self._loop.add_reader(self._handle, self._look)
-        else:
+        self._handle = _told_of_exit(popen.pid)
+        if self._handle is None:
             self._loop.call_later(_POLL_PAUSE, self._poll)
+        else:
+            self._loop.add_reader(self._handle, self._look)
 
     @property
     def returncode(self) -> int | None:
@@ -151,6 +149,17 @@ class Process:
 
 def _collect(popen: "subprocess.Popen[bytes]") -> None:
     popen.wait()
+
+
+def _told_of_exit(pid: int) -> int | None:
+    """A descriptor that is readable when the child exits: no thread, and no SIGCHLD handler to fight over. None where there is none: on
+    other systems, before Linux 5.3, in sandboxes that do not allow it, and when no descriptor is left."""
+    if sys.platform == "linux":
+        try:
+            return os.pidfd_open(pid)
+        except OSError:
+            pass
+    return None
 
 
 def _exit_code(popen: "subprocess.Popen[bytes]") -> int | None:

@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,9 +19,11 @@ TESTS = Path(__file__).parents[2]
 
 
 @contextmanager
-def gateway(mode: str, *hows: str) -> Iterator[tuple["subprocess.Popen[bytes]", dict[str, list[int]]]]:
+def gateway(
+    mode: str, *hows: str, under: Sequence[str] = ()
+) -> Iterator[tuple["subprocess.Popen[bytes]", dict[str, list[int]]]]:
     """A real process with real servers, and the numbers of all of them."""
-    command = [sys.executable, "-m", "parts.gateway", mode, *hows]
+    command = [*under, sys.executable, "-m", "parts.gateway", mode, *hows]
     process = subprocess.Popen(command, cwd=TESTS, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdout is not None
     assert process.stdin is not None
@@ -40,6 +42,26 @@ def test_a_killed_gateway_leaves_nothing_behind(how: str) -> None:
     with gateway("wait", how) as (process, started):
         handles = [handle_of(pid) for pid in started["pids"]]
         process.kill()
+        wait_until_gone(*handles)
+
+
+@pytest.mark.linux_only("a filter of system calls")
+@pytest.mark.parametrize("how", ["child", "setsid"])
+def test_a_kernel_without_pidfd_runs_servers_and_a_killed_gateway_leaves_nothing_behind_there(how: str) -> None:
+    without_pidfd = (sys.executable, "-m", "parts.without_pidfd")
+    with gateway("wait", how, under=without_pidfd) as (process, started):
+        handles = [handle_of(pid) for pid in started["pids"]]
+        process.kill()
+        wait_until_gone(*handles)
+
+
+@pytest.mark.linux_only("a filter of system calls")
+def test_a_kernel_without_pidfd_ends_servers_in_order_too() -> None:
+    without_pidfd = (sys.executable, "-m", "parts.without_pidfd")
+    with gateway("leave", "child", under=without_pidfd) as (process, started):
+        handles = [handle_of(pid) for pid in started["pids"]]
+        process.communicate()
+        assert process.returncode == 0
         wait_until_gone(*handles)
 
 
