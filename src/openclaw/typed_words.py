@@ -1,7 +1,8 @@
 """The words of a command line that a person types or is told to type, as the shells of this system take them. Pure.
 
-Owns the difference: on Windows a backslash stands in paths and escapes nothing, and cmd.exe knows double quotes alone. No line goes to a
-shell; programs are started by their words (`process/spawn.py`).
+Owns the difference: on Windows a backslash stands in paths and escapes nothing, and cmd.exe knows double quotes alone, in which PowerShell
+runs what stands behind a dollar sign. No line of ours goes to a shell, programs are started by their words (`process/spawn.py`); but people
+copy what they are shown into one, and others chose some of it: what is quoted here begins no other command, in either of the two.
 """
 
 import re
@@ -11,8 +12,14 @@ from collections.abc import Iterable
 
 _IS_WINDOWS = sys.platform == "win32"
 # A run without blanks and quotes, what stands in quotes, or a quote that is not closed.
-_PIECE_ON_WINDOWS = re.compile(r"""([^\s"']+)|"([^"]*)"|'([^']*)'|(["'])""")
+_PIECE_ON_WINDOWS = re.compile(r"""([^\s"']+)|"((?:[^"]|"")*)"|'([^']*)'|(["'])""")
 _PLAIN_ON_WINDOWS = re.compile(r"[\w@+=:,./\\-]+")
+# What ends double quotes or is run within them. A quote twice is one to both shells, and of as many cmd.exe sees as many begin as end; the
+# others PowerShell takes for themselves behind a grave accent, three more quotes among them. Only %NAME% has no way out: it is looked up.
+_ACTIVE = re.compile('["$`\n\r\u201c-\u201e]')
+_QUIET = re.compile('""|`[$`nr\u201c-\u201e]')
+_ENDS = {"\n": "`n", "\r": "`r"}
+_WRITTEN_ENDS = {written: end for end, written in _ENDS.items()}
 
 
 def split_words(line: str, *, windows: bool = _IS_WINDOWS) -> list[str]:
@@ -25,7 +32,7 @@ def split_words(line: str, *, windows: bool = _IS_WINDOWS) -> list[str]:
         plain, double, single, rest = piece.groups()
         if rest is not None:
             raise ValueError("No closing quotation")
-        text = plain or double or single or ""
+        text = plain or (double and _QUIET.sub(_read, double)) or single or ""
         # What stands behind the last piece without a blank is of the same word.
         words[-1:] = [words[-1] + text] if piece.start() == ends else [*words[-1:], text]
         ends = piece.end()
@@ -38,8 +45,17 @@ def quote_word(word: str, *, windows: bool = _IS_WINDOWS) -> str:
         return shlex.quote(word)
     if _PLAIN_ON_WINDOWS.fullmatch(word):
         return word
-    return f"'{word}'" if '"' in word and "'" not in word else '"' + word.replace('"', '\\"') + '"'
+    return f'"{_ACTIVE.sub(_quiet, word)}"'
 
 
 def join_words(words: Iterable[str]) -> str:
     return " ".join(quote_word(word) for word in words)
+
+
+def _quiet(active: re.Match[str]) -> str:
+    one = active[0]
+    return '""' if one == '"' else _ENDS.get(one) or f"`{one}"
+
+
+def _read(quiet: re.Match[str]) -> str:
+    return _WRITTEN_ENDS.get(quiet[0]) or quiet[0][1]

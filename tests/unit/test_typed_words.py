@@ -17,6 +17,7 @@ from openclaw.typed_words import join_words, quote_word, split_words
         ),
         (r"call clock__now 'format=%Y # year'", ["call", "clock__now", "format=%Y # year"]),
         (r"C:\folder\ next", ["C:\\folder\\", "next"]),
+        ('call clock__now "{""a"": """"}" \'{"b": 1}\' "" x', ["call", "clock__now", '{"a": ""}', '{"b": 1}', "", "x"]),
         ("", []),
     ],
 )
@@ -36,7 +37,10 @@ def test_a_quote_that_is_not_closed_is_none_anywhere() -> None:
         (r"C:\Python\python.exe", r"C:\Python\python.exe"),
         (r"C:\my programs\clock.exe", r'"C:\my programs\clock.exe"'),
         ("prompt-toolkit>=3", '"prompt-toolkit>=3"'),
-        ('{"a": 1}', """'{"a": 1}'"""),
+        ('{"a": 1}', '"{""a"": 1}"'),
+        ('x" & calc & "', '"x"" & calc & """'),
+        ("$(calc) `calc`", '"`$(calc) ``calc``"'),
+        ("\u201d; calc\r\ncalc", '"`\u201d; calc`r`ncalc"'),
         ("", '""'),
     ],
 )
@@ -44,7 +48,10 @@ def test_on_windows_a_word_stands_in_the_quotes_that_its_shells_know(word: str, 
     assert quote_word(word, windows=True) == quoted
 
 
-@given(st.text(st.characters(codec="utf-8", exclude_characters='"\0')), st.booleans())
+@given(
+    st.text(st.characters(codec="utf-8", exclude_characters="\0")) | st.text("ab \"'`$&\\\r\nnr\u201c\u2019"),
+    st.booleans(),
+)
 def test_a_word_that_is_quoted_is_that_word_again(word: str, windows: bool) -> None:
     assert split_words(quote_word(word, windows=windows), windows=windows) == [word]
 
