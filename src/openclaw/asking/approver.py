@@ -1,11 +1,11 @@
 """The approval of a call: what the rules say of it, a question where they leave it to a person, and what becomes of the answer.
 
 Owns the `Approve` step of every call (`tools/invoke.py`): the verdict comes from security/approval.py, and one that holds for every call of
-a tool is kept until the rules or the grants behind it change, and where it hangs on nothing but the rules it is marked on what policy says
-of the tool, so that a call which needs no question costs next to nothing. The calls of
-one turn are asked about one after the other, and each is decided anew when its turn comes: what was granted meanwhile runs, what was
-declined is not asked again. Only an offer that was made is a yes; nothing else is. Shows nothing: that is the asker's business. What is
-said is approval_words.py's.
+a tool is kept until the rules or the grants behind it change, so that a call which needs no question costs next to nothing. Where the rules
+alone let it run it is marked on what policy says of the tool, and calls pass us by; what they are held against then stands twice, in
+`approve` and in `Invoke`. The calls of one turn are asked about one after the other, and each is decided anew when its turn comes: what
+was granted meanwhile runs, what was declined is not asked again. Only an offer that was made is a yes; nothing else is. Shows nothing: that
+is the asker's business. What is said is approval_words.py's.
 """
 
 import asyncio
@@ -110,8 +110,7 @@ class Approver:
 
     `rules` gives those of an agent, the same object for as long as they are the same; `own` what is ours. Whoever changes either says so
     (`forget`). `home` is what `~/` in patterns stands for. `decision` is what policy says of a tool and an agent, the same object at every
-    call of it and at those alone: what needs nobody's approval is marked there. To be left out where we are not the only
-    ones to ask.
+    call of it and at those alone: what needs nobody's approval is marked there. To be left out where others approve in our place.
     """
 
     def __init__(

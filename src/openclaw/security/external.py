@@ -482,10 +482,11 @@ _SUSPICIOUS = (
 )
 _LABEL_HINTS = tuple(hint for _, hint, _ in _SUSPICIOUS if hint[0] in "[]")
 _HINTS = tuple(dict.fromkeys(hint for _, hint, _ in _SUSPICIOUS if hint not in _LABEL_HINTS))
-# What none of that is without, nor anything that is cleaned away: of markers the middle of their words.
+# What none of that is without, nor anything that is cleaned away: of markers the middle of their words. The end of a role, which JSON is
+# full of, stands before the name of another one.
 FIRST_LOOK = FirstLook(
     unseen=f"\x00-\x08\x0b-\x1f\x7f-\x9f{_UNSEEN}{_SMUGGLING}\uff01-\uff5e",
     parts=_TOKEN_PARTS,
     markers=("xternalun", "clawlnter"),
-    hints=(*_HINTS, "[system", "[assistant]", "[user]", "[internal]"),
+    hints=(*_HINTS, *(hint for hint in _LABEL_HINTS if hint != "]:"), "[user]"),
 )

@@ -21,7 +21,7 @@ from openclaw.security.external import (
 )
 from openclaw.security.fold import fold
 
-# As from the second dozen of texts on. What it passes is looked at closely in test_first_look.py.
+# As after the first texts. What it passes is looked at closely in test_first_look.py.
 FIRST_LOOK.make()
 
 SHAPE = re.compile(
