@@ -4,13 +4,19 @@ Refuses files it cannot load with the path in the message. The default context i
 names: reading the system's certificates takes tens of milliseconds.
 """
 
+import contextlib
 import os
 import ssl
+import sys
+from collections.abc import Mapping
 from functools import lru_cache
 
 import msgspec
 
 from openclaw.errors import ConnectError
+
+# Apple's own list: every macOS has it.
+_MACOS_AUTHORITIES = "/etc/ssl/cert.pem"
 
 
 class TlsOptions(msgspec.Struct, frozen=True):
@@ -37,6 +43,10 @@ def _default_context(file: str | None, folder: str | None) -> ssl.SSLContext:
 
 def _build(options: TlsOptions) -> ssl.SSLContext:
     context = ssl.create_default_context()
+    if (found := authorities_besides(ssl.get_default_verify_paths(), os.environ)) is not None:
+        # Without them nothing is trusted, and each handshake says so.
+        with contextlib.suppress(OSError, ssl.SSLError):
+            context.load_verify_locations(cafile=found)
     context.set_alpn_protocols(["http/1.1"])
     if not options.verify:
         context.check_hostname = False
@@ -58,6 +68,19 @@ def _build(options: TlsOptions) -> ssl.SSLContext:
                 hint="Give PEM files, the key without a passphrase.",
             ) from None
     return context
+
+
+def authorities_besides(
+    paths: ssl.DefaultVerifyPaths, env: Mapping[str, str], platform: str = sys.platform
+) -> str | None:
+    """The file of the system's authorities where Python was installed without any.
+
+    The Python of python.org knows none on macOS until somebody has run its "Install Certificates". Whoever names authorities in the
+    environment gets no others.
+    """
+    if platform != "darwin" or paths.cafile or paths.capath or env.get("SSL_CERT_FILE") or env.get("SSL_CERT_DIR"):
+        return None
+    return _MACOS_AUTHORITIES
 
 
 def describe(error: ssl.SSLError, origin: str) -> ConnectError:

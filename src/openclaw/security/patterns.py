@@ -5,13 +5,14 @@ argument that is named must be there and match; the others are free.
 
 One pattern is read two ways. What *allows* (`covers`) takes no value that could mean something else than it says: no `..`, no address
 that readers disagree about, nothing through a shell, no interpreter with its program on the command line. What *denies or asks*
-(`touches`) takes whatever might be meant, in any case: systems differ about that. On Windows a path has two signs between its names, and
-dots and blanks at the end of one are not part of it.
+(`touches`) takes whatever might be meant, in any case and however a letter is composed: systems differ about both. On Windows a path has
+two signs between its names, and dots and blanks at the end of one are not part of it.
 """
 
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote
 
@@ -273,16 +274,29 @@ def _may_be(wanted: Glob, text: str, real: Sequence[str], windows: bool) -> bool
             return _is_address(wanted.address, text)
         # One that readers differ about: the host alone decides.
         return wanted.address[1] in hosts_of({"url": text})
-    folded, forms = wanted.text.casefold(), [text, _normal(text), *real]
-    if not wanted.is_path and matches(folded, text.casefold()):
+    if _fits(wanted, text, real, windows, str.casefold):
+        return True
+    # One file on macOS, however its letters are composed.
+    return not (wanted.text.isascii() and text.isascii() and "".join(real).isascii()) and _fits(
+        wanted, text, real, windows, _composed
+    )
+
+
+def _fits(wanted: Glob, text: str, real: Sequence[str], windows: bool, fold: Callable[[str], str]) -> bool:
+    folded, forms = fold(wanted.text), [text, _normal(text), *real]
+    if not wanted.is_path and matches(folded, fold(text)):
         return True
     if windows:
         read = _windows_form(text)
         folded, forms = folded.replace("\\", "/"), [*forms, read, _normal(read), *map(_windows_form, real)]
     if wanted.is_path:
         names = _names(folded)
-        return any(_path_matches(names, _names(one.casefold())) for one in forms)
-    return (windows or _climbs(text)) and any(matches(folded, one.casefold()) for one in forms)
+        return any(_path_matches(names, _names(fold(one))) for one in forms)
+    return (windows or _climbs(text)) and any(matches(folded, fold(one)) for one in forms)
+
+
+def _composed(text: str) -> str:
+    return unicodedata.normalize("NFC", text).casefold()
 
 
 def _windows_form(path: str) -> str:
