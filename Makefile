@@ -7,7 +7,8 @@ export PYTHONDONTWRITEBYTECODE :=
 .PHONY: help setup demo test lint types unit test-real test-full fmt lock coverage docs docs-site check-deploy walk bench bench-page soak chaos-fleet attacks dist
 
 help: ## this list
-	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
+	@# The sed of macOS writes no tab for \t.
+	@tab=$$(printf '\t'); grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E "s/:.*## /$$tab/" | column -t -s "$$tab"
 
 setup: ## make .venv (done by every other target)
 	@scripts/setup
@@ -93,8 +94,8 @@ dist: setup ## build wheel and sdist, install the wheel with pip, pipx and uv, a
 	$(PY) scripts/dist.py
 
 # Extras stay in the lock: an older pip looks for the newest release of coverage[toml] when only coverage is pinned, and refuses its hash.
-PIN := uv pip compile --no-strip-extras --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links
-lock: ## pin every version with its hashes (needs uv)
+PIN := uv pip compile --no-strip-extras --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links $(if $(UPGRADE),--upgrade)
+lock: ## pin every version with its hashes (needs uv); UPGRADE=1: the newest of each
 	$(PIN) --universal pyproject.toml --group dev -o requirements/dev.lock
 	$(PIN) --universal -c requirements/dev.lock pyproject.toml --group demo -o requirements/demo.lock
 	# For the image: with what its config may ask for, and compose.yaml puts beside it.
