@@ -6,7 +6,7 @@ import pytest
 
 from openclaw.net.tls import authorities_besides
 
-NOTHING = ssl.DefaultVerifyPaths(None, None, "SSL_CERT_FILE", "/none/cert.pem", "SSL_CERT_DIR", "/none/certs")
+NOTHING = ssl.get_default_verify_paths()._replace(cafile="", capath="")
 A_FILE = NOTHING._replace(cafile="/some/cert.pem")
 A_FOLDER = NOTHING._replace(capath="/some/certs")
 
