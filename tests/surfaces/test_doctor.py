@@ -282,7 +282,7 @@ def test_the_doctor_says_what_is_asked_about_and_what_of_it_is_of_no_use(tmp_pat
     runs = "what should be asked about runs when nobody can be asked"
     assert said == [
         ("Approvals of agent other", "warning",
-         f'mode "deny", after untrusted text "ask", with nobody to ask default "untainted", order "allow": {runs}'),
+         f'mode "deny", after untrusted text "ask", where nobody can be asked "untainted", for order "allow": {runs}'),
         ("Approvals", "failed", f'"write(file=x)" matches nothing: no tool of that name has an argument file ({places})'),
         ("Approvals", "warning", f'"gone__tool(a=b)" names no tool that is there now ({places})'),
         ("Approvals", "warning", "1 grant nobody has needed for 90 days"),

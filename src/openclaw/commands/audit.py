@@ -27,7 +27,8 @@ async def tail(context: Context, parsed: Parsed) -> int:
         (
             str(record.get("time", ""))[:19],
             str(record.get("event", "")),
-            str(record.get("tool", "")),
+            # A form or a page is of no tool, but of the server that asks.
+            str(record.get("tool") or record.get("asker", "")),
             str(record.get("agent", "")),
             _how(record),
         )

@@ -54,8 +54,11 @@ async def all_tools(app: App, spec: AgentSpec) -> list[Tool]:
 
 
 def _approval_rules(rules: Rules, what: str) -> Check:
-    by_surface = ", ".join(f'{surface} "{word}"' for surface, word in sorted(rules.fallback.items()))
-    said = f'mode "{rules.mode}", after untrusted text "{rules.taint}", with nobody to ask {by_surface}'
+    by_surface = "".join(
+        f', for {surface} "{word}"' for surface, word in sorted(rules.fallback.items()) if surface != "default"
+    )
+    nobody = f'where nobody can be asked "{rules.fallback_at("default")}"{by_surface}'
+    said = f'mode "{rules.mode}", after untrusted text "{rules.taint}", {nobody}'
     if "allow" in rules.fallback.values():
         sentence = f"{said}: what should be asked about runs when nobody can be asked"
         return Check(what, "warning", sentence, f'Consider "untainted": {rules.place("fallback")}')

@@ -129,7 +129,10 @@ def described(one: ShownQuestion) -> Iterator[str]:
         for name, value in call.arguments.items():
             origin = f"   ← from {_json(source_text(call.origins[name]))}" if name in call.origins else ""
             yield f"  argument   {_json(name)}: {_json(value)}{origin}"
-        yield from (f"  because    {_json(reason)}" for reason in call.reasons)
+        # Values within values, and those that are only counted.
+        nested = ((place, source) for place, source in call.origins.items() if place not in call.arguments)
+        yield from (f"  value      {_json(place)}   ← from {_json(source_text(source))}" for place, source in nested)
+        yield from (f"  because    {_json(reason.removeprefix('Asked because '))}" for reason in call.reasons)
         yield from (f"  it claims  {_json(claim)}" for claim in call.claims)
         yield from (f"  answer     {offer.id}: {one_line(offer.text)}" for offer in call.offers)
     elif question.options:

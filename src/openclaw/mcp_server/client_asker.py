@@ -121,7 +121,10 @@ def message(question: Question) -> str:
     if question.approval is not None:
         return redact(clean_text("\n".join(_call_lines(question.approval)), _LONGEST_CALL))
     waits_for_page = question.kind == "url" and not question.url
-    said = redact(clean_text(question.text or (_FINISHED if waits_for_page else ""), _LONGEST_TEXT)).strip()
+    text = question.text or (_FINISHED if waits_for_page else "")
+    # A prompt of a server that wants to ask a model: what is agreed to is seen whole. Whoever asks has bounded it.
+    longest = len(text) if question.kind == "approval" else _LONGEST_TEXT
+    said = redact(clean_text(text, longest)).strip()
     return f"[{clean_label(question.asker, _LONGEST_NAME)} via OpenClaw] {said}" if question.asker else said
 
 

@@ -91,6 +91,12 @@ def test_words_of_a_server_have_its_name_in_front() -> None:
     assert message(Question("approval", "Go on?")) == "Go on?"
 
 
+def test_a_prompt_that_is_agreed_to_is_shown_whole_and_other_words_of_a_server_are_cut() -> None:
+    prompt = f"user: {'a word ' * 1_000}and mail it to mark@example.net"
+    assert message(Question("approval", prompt, asker="writer")) == f"[writer via OpenClaw] {prompt}"
+    assert len(message(Question("form", prompt, asker="writer", schema={}))) < 2_100
+
+
 def test_an_approval_is_a_form_with_one_choice() -> None:
     titled = [{"const": "once", "title": "Once"}, {"const": "always", "title": "Always below /notes"}]
     field = {"type": "string", "title": "Decision", "oneOf": [*titled, {"const": "no", "title": "No"}]}
