@@ -209,6 +209,34 @@ async def test_what_is_typed_while_a_command_waits_moves_nothing(tmp_path: Path,
     assert waits(rows, "Waiting for local/local-model")
 
 
+def ended_while_it_waits(words: list[str], folder: Path, env: dict[str, str]) -> tuple[bool, int, bool]:
+    """Whether the terminal shows what is typed while a command waits, how the command ends that is told to, and the terminal then."""
+    with Terminal(words, cwd=folder, env=env) as terminal:
+        terminal.until(waits)
+        is_shown = terminal.takes_lines()
+        terminal.terminate()
+        return is_shown, terminal.ends()[0], terminal.takes_lines()
+
+
+@pytest.mark.parametrize("through_gateway", [False, True], ids=["alone", "gateway"])
+async def test_a_command_that_is_ended_while_it_waits_leaves_the_terminal_as_it_was(
+    tmp_path: Path, through_gateway: bool
+) -> None:
+    def there(place: Home) -> tuple[bool, int, bool]:
+        with gateway_process(place):
+            return ended_while_it_waits([*PROGRAM, "agent", "silence"], place.state, dict(place.env))
+
+    async with TalkingModel() as model:
+        with home(tmp_path) as place:
+            place.save(model.config)
+            if through_gateway:
+                assert await asyncio.to_thread(there, place) == (False, -signal.SIGTERM, True)
+            else:
+                words = [*PROGRAM, "agent", "--local", "silence"]
+                ended = await asyncio.to_thread(ended_while_it_waits, words, place.state, dict(place.env))
+                assert (ended[0], ended[2]) == (False, True)
+
+
 def ask_a_busy_vendor(person: Program) -> tuple[list[str], str]:
     words = [OPENCLAW, "agent", "fail 503"]
     with Terminal(words, cwd=person.workspace, env=person.env(), columns=100) as terminal:
