@@ -91,7 +91,7 @@ async def until(moment: float) -> None:
 async def test_the_first_call_says_which_command_signs_in(person: Person) -> None:
     done = await person.call("read")
     assert (done.code, done.out) == (1, "")
-    assert "error: files__read is not available: MCP server 'files' needs a sign-in" in done.err
+    assert "error: files__read is not available: The server 'files' needs you to sign in." in done.err
     assert "Run `openclaw mcp auth files`." in done.err
     listed = await person.openclaw("mcp", "servers")
     assert "Status: needs-auth (The server 'files' needs you to sign in. Run `openclaw mcp auth files`.)" in listed.out

@@ -210,6 +210,23 @@ async def test_files_go_along_that_were_attached_before_or_are_named_in_the_mess
 
 
 @pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        ("/greet who=Ann", 'Did you mean "/shop:greet"?'),
+        ("/shp:greet", 'Did you mean "/shop:greet"?'),
+        ("/usge", 'Did you mean "/usage"?'),
+        ("/frobnicate", "Type /help."),
+    ],
+)
+async def test_a_word_that_is_no_command_is_answered_with_the_command_or_the_prompt_that_may_be_meant(
+    desk: Desk, line: str, hint: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        await desk.type(line)
+    assert caught.value.hint == hint
+
+
+@pytest.mark.parametrize(
     ("line", "found"),
     [
         ("/sta", ["/status"]),

@@ -17,7 +17,7 @@ from parts.commands_here import run_here
 from parts.gateways import Home, gateway_process, home, running, stdio_server
 from parts.person import Person
 
-ENDS = (sys.executable, "-S", "-c", "import sys; sys.exit('no such key')")
+ENDS = (sys.executable, "-S", "-c", "import sys; sys.exit('no such key\\n  at 3')")
 TALKS = (sys.executable, "-S", "-c", "print('starting up now', flush=True); raise SystemExit(3)")
 HANGS = (sys.executable, "-S", "-c", "import sys; sys.stdin.read()")
 NOWHERE = "http://127.0.0.1:9/mcp"
@@ -56,7 +56,7 @@ def test_what_does_not_work_is_not_added_and_its_last_words_are_shown(tmp_path: 
         (
             1,
             "",
-            "It wrote:\n  no such key\n"
+            "It wrote:\n  no such key\n    at 3\n"
             "error: bad was not added: The server exited with code 1. --force adds it all the same.\n",
         ),
         (
@@ -117,7 +117,10 @@ async def test_a_server_that_wants_a_sign_in_is_added_with_one_next_step(tmp_pat
         done = await lone.openclaw("mcp", "connect", server.url, "--name", "files")
         again = await lone.openclaw("mcp", "servers", "--json")
     assert (done.code, done.out.count("openclaw mcp auth"), done.err.count("openclaw mcp auth")) == (0, 1, 0)
-    assert [(one["name"], one["state"]) for one in json.loads(again.out)] == [("files", "needs-auth")]
+    assert "  Auth          OAuth\n" in done.out
+    assert [(one["name"], one["state"], one["auth"]) for one in json.loads(again.out)] == [
+        ("files", "needs-auth", "oauth")
+    ]
 
 
 async def test_over_http_what_does_not_answer_is_not_added(tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ async def _tried(context: Context, parsed: Parsed, tried: Trial) -> ServerStatus
     with context.console.live.waiting(f"Waiting for {clean_label(tried.spec.name, 60)}"):
         status = await tried.attempt()
     if status.state == "needs-auth" and context.surface != "http":
-        return await _signed_in(context, parsed, tried)
+        return replace(await _signed_in(context, parsed, tried), auth="oauth")
     if works(status) or parsed.flag("force"):
         return status
     await show_last_lines(context.console, tried)

@@ -50,6 +50,7 @@ MCP = msgspec.structs.replace(
         *_meaning("auth", "login", "sign-in"),
         *_meaning("auth --logout", "logout", "sign-out"),
         *_meaning("refresh", "test", "ping", "check"),
+        *_meaning("read", "resource"),
         *_meaning("remove", "rm", "delete", "uninstall"),
         *_meaning("disconnect", "stop"),
         *_meaning("restart", "start", "reconnect"),
@@ -74,6 +75,7 @@ FIRST_WORDS: tuple[Command, ...] = (
     *_meaning("mcp servers", "servers"),
     *_meaning("mcp connect", "connect"),
     *_meaning("mcp call", "call"),
+    *_meaning("mcp import", "import"),
     *_meaning("--version", "version"),
     *_meaning("tools", "tool"),
 )

@@ -54,7 +54,8 @@ def mcp_manage(context: Context) -> Tool:
         console = context.console
         collecting = Console(
             out=printed.append,
-            err=console.err,
+            # Folded to fit the screen, as what else is said in a chat.
+            err=lambda text: console.note(text.removesuffix("\n")),
             width=console.columns(),
             live=console.live,
             asker=console.asker,

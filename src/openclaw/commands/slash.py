@@ -16,7 +16,7 @@ from openclaw.commands.console import Console
 from openclaw.commands.last import show_last
 from openclaw.commands.plugin_mcp import mcp_manage
 from openclaw.commands.questions import answer_question, show_pending, told
-from openclaw.commands.references import FullMessage, filled_prompt, is_prompt
+from openclaw.commands.references import FullMessage, filled_prompt, is_prompt, prompt_names
 from openclaw.commands.tools import purpose
 from openclaw.config.wording import nearest
 from openclaw.content import Text, text_of
@@ -84,10 +84,12 @@ async def _use_skill(chat: Chat, name: str, words: str) -> Outcome:
         served = await chat.served()
         if (reading := served.tool(name)) is not None:
             return Outcome(await _use_served_skill(chat, name, reading, words.strip()))
-        known = [f"/{word}" for word in (*BUILT_IN, *skills.commands, *served.offered())]
-        raise UsageError(
-            f"There is no command /{one_line(name, 40)}.", hint=nearest(f"/{name}", known) or "Type /help."
-        )
+        prompts = await prompt_names(await chat.app.engine.manager(), chat.spec.id)
+        known = [f"/{word}" for word in (*BUILT_IN, *skills.commands, *served.offered(), *prompts)]
+        # A prompt by its bare name: whose it is stands before the colon.
+        whose = next((prompt for prompt in prompts if prompt.partition(":")[2] == name), "")
+        hint = f'Did you mean "/{whose}"?' if whose else nearest(f"/{name}", known)
+        raise UsageError(f"There is no command /{one_line(name, 40)}.", hint=hint or "Type /help.")
     if command.tool:
         is_ours = command.tool == MCP_MANAGE
         tool = mcp_manage(chat.context) if is_ours else command.tool

@@ -24,6 +24,7 @@ from openclaw.security.external import clean_label
 # Lines of a program that failed: enough for a sentence and where it comes from.
 LAST_LINES = 5
 _LONGEST_LINE = 300
+_MOST_INDENTED = 8
 _SWITCHED_OFF = "MCP servers are switched off: plugins.entries.mcp-client.enabled is false."
 
 
@@ -67,7 +68,13 @@ class Trial(msgspec.Struct, frozen=True):
         since = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self.began))
         told = (line.partition(" ") for line in lines)
         # One that goes away when it is greeted is greeted again in an older way, and says the same again.
-        return list(dict.fromkeys(clean_label(words, _LONGEST_LINE) for stamp, _, words in told if stamp >= since))
+        return list(dict.fromkeys(_as_indented(words) for stamp, _, words in told if stamp >= since))
+
+
+def _as_indented(line: str) -> str:
+    """A line of a program: in a traceback its indentation tells what is what."""
+    indentation = len(line) - len(line.lstrip(" "))
+    return " " * min(indentation, _MOST_INDENTED) + clean_label(line, _LONGEST_LINE)
 
 
 @asynccontextmanager

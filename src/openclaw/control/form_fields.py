@@ -159,6 +159,8 @@ def read(field: Field, typed: str) -> Any:
 
 def fault(field: Field, value: Any) -> str:
     """What is wrong with a value, as the end of a sentence; empty when it fits."""
+    if value is msgspec.UNSET and field.kind == "text":
+        return "has to be answered"
     if value is msgspec.UNSET:
         return f"is to be {_WANTED[field.kind]}" if field.kind != "boolean" else "is to be y or n"
     for name, (is_wrong, words) in _BOUNDS.items():

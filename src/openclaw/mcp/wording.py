@@ -63,7 +63,7 @@ def refusal(spec: ServerSpec, status: LifecycleStatus, next_attempt: float | Non
     name, why = spec.name, with_remedy(status.reason, status.remedy, spec.name, spec.owner, prefix=spec.commands)
     match status.state:
         case "needs-auth":
-            return f"MCP server '{name}' needs a sign-in. {why}"
+            return _sign_in(name, why)
         case "failed":
             return f"MCP server '{name}' has failed: {_sentence(why)} {try_again(name, prefix=spec.commands)}"
     if not tried:
@@ -100,6 +100,8 @@ def absence(status: ServerStatus) -> str:
         return not_started(status.name, status.reason)
     if status.state == "ready":
         return trouble(status)
+    if status.state == "needs-auth" and status.reason:
+        return _sign_in(status.name, status.told)
     said = f"MCP server '{status.name}' {_state_words(status)}"
     return _sentence(f"{said}: {status.told}" if status.reason else said) + _when(status.next_attempt)
 
@@ -193,6 +195,11 @@ def changed_tools(changes: Sequence[Change], upgrade: Upgrade | None) -> str:
 def named(tools: Sequence[str]) -> str:
     """The first few of many names, which are words of a server."""
     return ", ".join(clean_label(tool, MAX_LABEL) for tool in tools[:NAMED]) + (", …" if len(tools) > NAMED else "")
+
+
+def _sign_in(name: str, why: str) -> str:
+    """Why a server waits for a sign-in. Most reasons name it, and say what is wrong by themselves."""
+    return _sentence(why if f"'{name}'" in why else f"MCP server '{name}' needs a sign-in: {why}")
 
 
 def _state_words(status: ServerStatus) -> str:

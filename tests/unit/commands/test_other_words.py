@@ -17,6 +17,8 @@ from openclaw.program import ROOT
         ("mcp logout files", "mcp auth --logout files"),
         ("mcp test files", "mcp refresh files"),
         ("mcp rm files", "mcp remove files"),
+        ("mcp resource shop notes://today", "mcp read shop notes://today"),
+        ("import cursor --dry-run", "mcp import cursor --dry-run"),
         ("logs -f", "gateway logs -f"),
         ("ask what is new", "agent what is new"),
         ("version", "--version"),

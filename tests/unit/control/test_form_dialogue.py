@@ -108,6 +108,7 @@ def test_every_kind_of_field_can_be_typed(field: dict[str, Any], typed: str, val
 @pytest.mark.parametrize(
     ("field", "typed", "said"),
     [
+        ({"type": "string"}, "", "has to be answered"),
         ({"type": "integer"}, "ten", "is to be a whole number"),
         ({"type": "integer"}, "1.5", "is to be a whole number"),
         ({"type": "integer"}, "9" * 400, "is to be a whole number"),

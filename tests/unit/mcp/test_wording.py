@@ -51,6 +51,7 @@ def test_a_remote_server_wrote_nothing_that_could_be_shown() -> None:
     [
         ("failed", "It is broken.", None, "MCP server 'x' has failed: It is broken."),
         ("needs-auth", "Run this", None, "MCP server 'x' needs a sign-in: Run this."),
+        ("needs-auth", "The server 'x' needs you to sign in.", None, "The server 'x' needs you to sign in."),
         ("starting", "", None, "MCP server 'x' is starting."),
         ("restarting", "It exited.", 2.0, "MCP server 'x' is down: It exited. The next attempt is in 2 s."),
         ("disabled", "", None, "MCP server 'x' is disabled."),
@@ -71,6 +72,8 @@ def test_a_refused_call_is_explained_in_whole_sentences() -> None:
     assert refusal(X, LifecycleStatus("failed", "Is it on?"), None, tried=False) == (
         "MCP server 'x' has failed: Is it on? `openclaw mcp refresh x` tries it again."
     )
+    closed = LifecycleStatus("needs-auth", "The server 'x' needs you to sign in.", remedy="auth")
+    assert refusal(X, closed, None, tried=False) == ("The server 'x' needs you to sign in. Run `openclaw mcp auth x`.")
     assert refusal(X, LifecycleStatus("starting"), None, tried=True) == (
         "MCP server 'x' is not available: it is still starting."
     )
