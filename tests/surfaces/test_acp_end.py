@@ -61,6 +61,7 @@ def all_gone(pids: list[int]) -> bool:
     return True
 
 
+@pytest.mark.linux_only("/proc")
 @pytest.mark.parametrize("how", ["eof", "SIGTERM", "vanishes"])
 async def test_nothing_is_left_when_the_client_leaves_in_the_middle_of_everything(
     home: Home, folder: Path, how: str

@@ -47,6 +47,7 @@ def running_server(home: Home) -> int:
     return handle_of(pid)
 
 
+@pytest.mark.linux_only("/proc")
 async def test_the_gateway_answers_asks_and_starts_servers_as_this_process_would(home: Home, folder: Path) -> None:
     config = home.script(WRITE, CALL, {"text": "Done."}, {"text": "Well, ", "hold": True}, {"text": "Again."})
     home.save(config, tools={"approval": {"taint": "off"}})

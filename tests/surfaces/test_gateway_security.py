@@ -157,6 +157,7 @@ def listeners(table: str) -> list[str]:
     return Path(f"/proc/net/{table}").read_text().splitlines()[1:]
 
 
+@pytest.mark.linux_only("/proc")
 async def test_nothing_listens_beyond_loopback(gateway: Running) -> None:
     listening = f"{gateway.gateway.port:04X}"
     addresses = set()

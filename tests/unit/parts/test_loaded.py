@@ -22,7 +22,7 @@ def test_it_says_what_a_started_one_says_and_ends_with_the_same_code(tmp_path: P
     assert (forked.code, forked.out, forked.err) == (started.returncode, started.stdout, started.stderr)
 
 
-@pytest.mark.posix_only("forks")
+@pytest.mark.linux_only("/proc")
 def test_it_is_a_process_of_its_own_that_takes_signals(tmp_path: Path) -> None:
     reading, writing = os.pipe()
     process = begin([*PROGRAM, "chat"], env=environment(tmp_path), cwd=tmp_path, stdin=reading)

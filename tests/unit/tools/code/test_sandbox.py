@@ -123,7 +123,7 @@ async def test_too_long_an_answer_stays_outside_and_too_long_an_output_loses_its
     assert cut == Ended("a" * 500, "b" * 496 + "\nend", 1_204 - 1_000)
 
 
-@pytest.mark.posix_only("code mode")
+@pytest.mark.linux_only("/proc")
 async def test_a_worker_that_dies_is_a_sentence_and_nothing_is_left_of_it() -> None:
     async with opened() as sandbox:
         left: list[int] = []
