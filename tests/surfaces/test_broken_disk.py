@@ -103,6 +103,7 @@ def test_status_fails_when_the_conversations_alone_cannot_be_read(
     assert [line.strip() for line in shown.out.splitlines() if "!" in line] == [f"! {problem}"]
 
 
+@pytest.mark.linux_only("/dev/full")
 @pytest.mark.parametrize("words", ["tools", "--version", "-V", "mcp-server --version"])
 def test_output_that_cannot_be_written_costs_one_sentence(person: Program, words: str) -> None:
     with open("/dev/full", "w") as full:

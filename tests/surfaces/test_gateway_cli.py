@@ -192,6 +192,7 @@ def test_a_reader_who_leaves_early_is_no_error(gateway: GatewayProcess) -> None:
     call.stderr.close()
 
 
+@pytest.mark.linux_only("/dev/full")
 def test_output_that_cannot_be_written_costs_one_sentence_at_a_gateway_too(gateway: GatewayProcess) -> None:
     with open("/dev/full", "w") as full:
         process = subprocess.run(

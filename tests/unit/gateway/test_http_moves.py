@@ -23,6 +23,7 @@ async def answers(port: int) -> bool:
     return True
 
 
+@pytest.mark.linux_only("several addresses of loopback: macOS has one")
 async def test_a_port_that_is_lost_on_the_way_is_said_to_be_lost_and_looked_for_again(tmp_path: Path) -> None:
     # Where it goes back to is 127.0.0.2, and there its port is somebody else's: as if it had been taken while it moved.
     sockets = listen("127.0.0.1", 0)
