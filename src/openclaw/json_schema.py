@@ -157,7 +157,7 @@ def problems_of_schema(raw: bytes | msgspec.Raw) -> str | None:
 
 def finder(pattern: str) -> Callable[[str], bool]:
     """Whether a text has something in it that fits `pattern`, which is ours: found in one pass, with the library's own expressions. Raises
-    ValueError for what is no text."""
+    ValueError for a pattern that those refuse, and so does the function for what is no text."""
     find: Callable[[str], bool] = _build(to_json({"pattern": pattern}).decode(), _library().RegexOptions()).is_valid
     return find
 

@@ -6,11 +6,14 @@ digits, 1.5 in place of 39 for a JSON document of a kilobyte, 0.5 in place of 16
 Changes nothing, decides nothing. What a character looks like says `fold.py`.
 """
 
+import logging
 from collections.abc import Callable, Iterable
 from itertools import groupby
 
 from openclaw.json_schema import finder
 from openclaw.security.fold import letters, tabled
+
+_log = logging.getLogger(__name__)
 
 # To make the pattern takes 8 ms, and its library more to load: who frames a few texts does without.
 _FIRST = 32
@@ -39,8 +42,18 @@ class FirstLook:
         self._finds: Callable[[str], bool] | None = None
 
     def make(self) -> None:
-        """Make the pattern now."""
-        self._finds = finder(_pattern(*self._made_of))
+        """Make the pattern now. Where it cannot be made, or does not find what it was made of, as with a library that reads patterns
+        otherwise, everything is looked at closely."""
+        unseen, parts, markers, hints = self._made_of
+        try:
+            finds = finder(_pattern(unseen, parts, markers, hints))
+            is_good = all(map(finds, (*parts, *markers, *hints)))
+        except ValueError as error:
+            finds, is_good = _finds_all, False
+            _log.debug("The first look: %s", error)
+        if not is_good:
+            _log.warning("Texts from outside cannot be looked at quickly, and take longer; nothing else changes.")
+        self._finds = finds if is_good else _finds_all
 
     def is_harmless(self, text: str) -> bool:
         """Whether nothing was found in `text`. Of the first texts nobody knows."""
@@ -55,6 +68,10 @@ class FirstLook:
         except ValueError:
             # Half a character: no text that could be read.
             return False
+
+
+def _finds_all(text: str) -> bool:
+    return True
 
 
 def _pattern(unseen: str, parts: Iterable[str], markers: Iterable[str], hints: Iterable[str]) -> str:

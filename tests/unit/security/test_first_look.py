@@ -94,6 +94,11 @@ def test_the_first_texts_are_all_looked_at_closely() -> None:
     assert [look.is_harmless("plain") for _ in range(5)] == [False, False, False, True, True]
 
 
+def test_a_pattern_that_cannot_be_made_lets_nothing_pass() -> None:
+    look = FirstLook(unseen="z-a", parts=("<|",), markers=(), hints=("ignore",), first=0)
+    assert [look.is_harmless("plain") for _ in range(3)] == [False] * 3
+
+
 def test_beyond_what_is_looked_up_a_character_is_at_most_one_letter_and_an_ideograph_none() -> None:
     """A new edition of Unicode may bring others: they belong to the pattern then."""
     known = set(tabled(range(0x4E00, 0xA000)))
