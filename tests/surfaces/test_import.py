@@ -224,7 +224,7 @@ async def test_words_that_mean_nothing_are_answered_with_the_right_ones(tmp_path
     assert 'Did you mean "cursor"?' in said[0].err
     assert said[1].err == ("error: No servers of Cursor were found. Name its file: openclaw mcp import cursor FILE\n")
     assert "gone.json: there is no such file." in said[2].err
-    assert "Servers of other programs can only be imported from a terminal." in in_chat.out + in_chat.err
+    assert "Servers of other programs can only be imported from a shell." in in_chat.out + in_chat.err
 
 
 def test_each_program_is_shown_whole_and_asked_about_at_a_terminal(tmp_path: Path) -> None:

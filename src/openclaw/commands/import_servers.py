@@ -44,7 +44,7 @@ async def run(context: Context, parsed: Parsed) -> int:
     """Without a program: what is there. With one: take it over."""
     if context.surface != "terminal":
         raise UsageError(
-            "Servers of other programs can only be imported from a terminal.", hint="Run: openclaw mcp import"
+            "Servers of other programs can only be imported from a shell.", hint="Run: openclaw mcp import"
         )
     word = parsed.text("program")
     if not word:
