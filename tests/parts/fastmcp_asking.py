@@ -8,7 +8,7 @@ Over HTTP it prints its port on one line and serves until it is ended.
 import asyncio
 import sys
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import mcp_types as types
 from fastmcp import Context, FastMCP
@@ -35,6 +35,9 @@ SCHEMA = {
     },
 }
 PROMPT = types.SamplingMessage(role="user", content=types.TextContent(type="text", text="A name for a dish?"))
+
+ROLL = types.SamplingMessage(role="user", content=types.TextContent(type="text", text="Roll the dice."))
+DICE = types.Tool(name="dice", description="Rolls a dice.", input_schema={"type": "object"})
 
 
 def is_modern(ctx: Context) -> bool:
@@ -79,6 +82,37 @@ async def invent(ctx: Context) -> str | types.InputRequiredResult:
         return asks(dish=types.CreateMessageRequest(params=params))
     result = ctx.input_responses["dish"]
     return f"{result.model}: {result.content.text} ({result.stop_reason})"
+
+
+def request_to_roll(*more: types.SamplingMessage) -> types.CreateMessageRequest:
+    params = types.CreateMessageRequestParams(messages=[ROLL, *more], max_tokens=20, tools=[DICE])
+    return types.CreateMessageRequest(params=params)
+
+
+def rolled(use: types.ToolUseContent) -> tuple[types.SamplingMessage, types.SamplingMessage]:
+    """What the model wanted, and what came of it."""
+    given = types.ToolResultContent(tool_use_id=use.id, content=[types.TextContent(type="text", text="It is a 4.")])
+    return types.SamplingMessage(role="assistant", content=[use]), types.SamplingMessage(role="user", content=[given])
+
+
+def block_of(result: types.CreateMessageResult | types.CreateMessageResultWithTools) -> Any:
+    return result.content[0] if isinstance(result.content, list) else result.content
+
+
+@server.tool
+async def roll(ctx: Context) -> str | types.InputRequiredResult:
+    """Has a model roll a dice of the server's, and say what came of it."""
+    if not is_modern(ctx):
+        how: dict[str, Any] = {"max_tokens": 20, "tools": [DICE], "related_request_id": ctx.request_id}
+        wanted = await ctx.session.create_message([ROLL], **how)
+        said = await ctx.session.create_message([ROLL, *rolled(block_of(wanted))], **how)
+        return f"{wanted.stop_reason}, {said.stop_reason}: {block_of(said).text}"
+    if ctx.input_responses is None:
+        return asks(roll=request_to_roll())
+    result = ctx.input_responses["roll"]
+    if isinstance(use := block_of(result), types.ToolUseContent):
+        return asks(state=str(result.stop_reason), roll=request_to_roll(*rolled(use)))
+    return f"{ctx.request_state}, {result.stop_reason}: {block_of(result).text}"
 
 
 @server.tool

@@ -16,7 +16,7 @@ from openclaw.mcp.tools.results import Result
 from openclaw.tool import Invocation
 from parts.cache import python_of
 from parts.command_line import Home, local_model
-from parts.model_servers import KEY, ChatServer, MessagesServer
+from parts.model_servers import KEY, Call, ChatServer, MessagesServer
 from parts.model_servers import Answer as Said
 from parts.peers import NEWEST, STATEFUL, everything, over_http, stdio_entry
 from parts.person import Person, agrees, declines
@@ -198,3 +198,18 @@ async def test_fastmcp_asks_a_model_and_for_folders(held_to: str, tmp_path: Path
             folder = await manager.call("peer__folder", {}, agent="main", invocation=call(Nobody(), workspace))
     assert text_of(dish) == "local/local-model: Soup. (endTurn)"
     assert text_of(folder).rstrip("/") == workspace.as_uri()
+
+
+@ERAS
+async def test_a_model_that_fastmcp_asks_uses_a_tool_of_the_server_and_hears_what_came_of_it(
+    held_to: str, tmp_path: Path
+) -> None:
+    wants = Said(calls=[Call("call_1", "dice")])
+    async with ChatServer([wants, Said("A four.")]) as model:
+        async with fastmcp(tmp_path, "stdio", held_to, **local_model(model.url, KEY)) as (manager, _):
+            told = await manager.call("peer__roll", {}, agent="main", invocation=call(Nobody()))
+            assert text_of(told) == "toolUse, endTurn: A four."
+        first, second = model.requests
+    assert [one["function"]["name"] for one in first["tools"]] == ["dice"]
+    assert [one["role"] for one in second["messages"]] == ["user", "assistant", "tool"]
+    assert second["messages"][-1]["content"] == "It is a 4."

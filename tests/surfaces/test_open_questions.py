@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -149,6 +150,35 @@ async def test_a_caller_that_streams_may_be_asked_in_its_own_stream(tmp_path: Pa
     assert [told["state"] for name, told in events if name == "openclaw.question"] == ["pending", "declined"]
     assert "decline" in str(events[-1 if "chat" not in path else slice(None)])
     assert [one.status for one in refused] == [400, 400]
+
+
+@pytest.mark.parametrize("is_streamed", [False, True])
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/responses"])
+async def test_a_turn_that_three_nos_ended_says_so_in_the_shape_of_its_caller(
+    tmp_path: Path, path: str, is_streamed: bool
+) -> None:
+    calls = [{"toolCalls": [{"name": "write", "arguments": {"path": f"{n}.md", "content": "x"}}]} for n in range(3)]
+    said = {"messages": [{"role": "user", "content": "go"}]} if "chat" in path else {"input": "go"}
+
+    async def order(gateway: Running) -> str:
+        body = {"model": "openclaw", "stream": is_streamed, **said}
+        async with gateway.client.post(gateway.url + path, json=body, headers=gateway.headers) as response:
+            assert response.status == 200
+            return await response.text()
+
+    with asking_home(tmp_path) as place:
+        place.save(place.script(*calls, {"text": "It goes on."}))
+        async with running(place) as gateway, watcher_of(gateway, "?answers=approval") as watcher:
+            ordered = asyncio.create_task(order(gateway))
+            for _ in calls:
+                asked = f"/v1/approvals/{(await watcher.next())['id']}"
+                _, one = await gateway.get(asked)
+                assert (await gateway.post(asked, {"digest": one["digest"], "choice": "deny"}))[0] == 200
+                assert (await watcher.next())["state"] == "declined"
+            answer = await ordered
+    reasons = re.findall(r'"(?:finish_)?reason": ?"([a-z_]+)"', answer)
+    assert ("content_filter" in reasons, "It goes on." in answer) == (True, False), answer
+    assert {"stop", "length", "max_output_tokens"}.isdisjoint(reasons)
 
 
 async def test_where_nobody_watches_nobody_is_asked(tmp_path: Path) -> None:

@@ -370,7 +370,8 @@ def _name_host(host: str, globs: Globs) -> bool:
 
 
 def _listed(names: Sequence[str]) -> str:
-    return " and ".join(names)
+    *others, last = names or ("",)
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _fallback_place(case: Case) -> str:

@@ -268,6 +268,11 @@ def test_the_fallback_may_differ_by_surface() -> None:
             case(FETCH, {"url": "https://a.example/"}, sources=("mcp:web",)),
             "it would send data to a.example, which nobody named, after text of server web was read (tools.approval.taint)",
         ),
+        (
+            case(FETCH, {"url": "https://a.example/"}, sources=("mcp:web", "mcp:mail", "mcp:bank")),
+            "it would send data to a.example, which nobody named, after text of server web, server mail and server bank was read "
+            "(tools.approval.taint)",
+        ),
         (case(READ, {"path": "a"}), 'it only reads (tools.approval.mode "writes")'),
     ],
 )
