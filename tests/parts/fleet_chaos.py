@@ -242,10 +242,14 @@ class Member:
             words = [*loaded.PROGRAM, "gateway", "run"]
             self._process = loaded.begin(words, env=self.place.env, cwd=self.place.state, stderr=log.fileno())
         async with asyncio.timeout(HANG_GUARD):
-            while (up := _UP.search(said := self._log.read_bytes()[begun:].decode("utf-8", "replace"))) is None:
-                assert self._process.poll() is None, said
+            while (up := _UP.search(self._said(begun))) is None:
+                # Looked at anew: what it said last may have come since.
+                assert (code := self._process.poll()) is None, f"{self.name} ended with {code}: {self._said(begun)}"
                 await asyncio.sleep(0.05)
         self.url = up[1]
+
+    def _said(self, begun: int) -> str:
+        return self._log.read_bytes()[begun:].decode("utf-8", "replace")
 
     async def kill(self) -> None:
         self.url = ""
