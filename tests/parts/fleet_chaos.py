@@ -233,6 +233,7 @@ class Member:
         self.calls = calls
         self.proxies = proxies
         self.url = ""
+        self.struck = asyncio.Lock()
         self._log = place.state / "said.log"
         self._process: Any = None
 
@@ -487,6 +488,12 @@ async def _strike(blow: Blow, members: Sequence[Member], database: Cluster, chan
         await database.fail_over()
         return
     member = members[blow.gateway]
+    # The last blow may take longer than was planned: a busy machine takes its time to start a gateway.
+    async with member.struck:
+        await _hit(member, blow, database, chance)
+
+
+async def _hit(member: Member, blow: Blow, database: Cluster, chance: random.Random) -> None:
     match blow.kind:
         case "kill":
             await member.kill()
