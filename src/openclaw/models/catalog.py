@@ -281,7 +281,7 @@ class Models:
         elsewhere = spec.base_url != vendor.base_url or _key_header(spec)
         if spec.api_key or not vendor.variables or elsewhere:
             return ""
-        return f"{provider_id} has no API key. Set {self._key_place(provider_id)}."
+        return f"{provider_id} has no API key. Run `openclaw keys set {provider_id}`, or set {self._key_place(provider_id)}."
 
 
 _KEY_HEADERS = frozenset({"authorization", "x-api-key", "api-key"})

@@ -206,7 +206,7 @@ def sentence(reason: Reason, refusal: Refusal, endpoint: ModelEndpoint, model: s
         case "key" if endpoint.api_key or ".headers." in endpoint.key_place:
             return f"{who} refused the API key{code}. Check {endpoint.key_place}."
         case "key":
-            return f"{who} asks for an API key{code}. Set {endpoint.key_place}."
+            return f"{who} asks for an API key{code}. Run `openclaw keys set {who}`, or set {endpoint.key_place}."
         case "forbidden":
             return f"{who} refused access{code}{words}. Check what the key in {endpoint.key_place} may use."
         case "credit":

@@ -139,7 +139,7 @@ async def test_a_selection_says_where_its_key_comes_from(spec: ProviderSpec, env
 
 async def test_a_vendor_without_a_key_says_so_without_being_asked() -> None:
     selection = await Models(environ={}).select("openai/gpt-x")
-    problem = "openai has no API key. Set OPENAI_API_KEY or models.providers.openai.apiKey."
+    problem = "openai has no API key. Run `openclaw keys set openai`, or set OPENAI_API_KEY or models.providers.openai.apiKey."
     assert selection.problem == problem
     assert await said(selection) == [Done("error", error=problem, retryable=True, model="openai/gpt-x")]
 

@@ -521,7 +521,10 @@ async def test_a_wrong_key_is_named_by_its_place_and_never_shown(wire: Wire) -> 
 async def test_a_missing_key_is_asked_for(wire: Wire) -> None:
     async with talking(wire, api_key="") as (provider, server):
         done = last(await answer(provider))
-    assert done.error == "local asks for an API key (401). Set models.providers.local.apiKey."
+    assert (
+        done.error
+        == "local asks for an API key (401). Run `openclaw keys set local`, or set models.providers.local.apiKey."
+    )
     assert not {"authorization", "x-api-key"} & server.headers[0].keys()
 
 
