@@ -16,6 +16,8 @@ from openclaw.transport.base import Outgoing
 from openclaw.transport.stdio import GATHER_BYTES, GATHER_REQUESTS, StdioLink
 from parts.loops import both_loops
 
+pytestmark = pytest.mark.posix_only("pipes that do not block")
+
 LONG = 60.0
 
 
