@@ -15,6 +15,7 @@ from openclaw.typed_words import quote_word
 _LONGEST_NOTE = 500
 # Why somebody is asked about what they ordered.
 _TYPED = " Typing a call is no yes to what it changes: this shows it whole, and --yes says it beforehand."
+_CHANGED = "You allowed calls of this tool before. Its server has changed it since."
 _BY_PANEL = "It comes from the app that this server shows, not from the model."
 
 
@@ -29,7 +30,11 @@ def question_about(
     title = skill or (facts.name if facts is not None else tool.name)
     who = tool.origin or "The agent"
     wish = f"{who} wants to call {title}" if tool.origin else f"{who} wants to use {title}"
-    reasons = (f"Asked because {verdict}.{_TYPED if typed else ''}", *((_BY_PANEL,) if by_panel else ()))
+    reasons = [f"Asked because {verdict}.{_TYPED if typed else ''}"]
+    if verdict.step == 11 and _is_changed(case):
+        reasons.append(_CHANGED)
+    if by_panel:
+        reasons.append(_BY_PANEL)
     return Question(
         "approval",
         f"The agent wants to use the skill {title}, which {who} offers" if skill else wish,
@@ -41,7 +46,7 @@ def question_about(
             server=tool.origin,
             arguments=case.arguments,
             classes=case.risk.classes,
-            reasons=reasons,
+            reasons=tuple(reasons),
             sources=tuple(case.sources) if verdict.by_foreign else (),
             origins=case.origins,
             claims=_claims(facts),
@@ -49,6 +54,16 @@ def question_about(
             skill=skill,
         ),
     )
+
+
+def _is_changed(case: Case) -> bool:
+    """Whether grants are of this tool as it was, and none of what it is: a question that was answered for good comes back."""
+    facts = case.facts
+    if facts is None or facts.skill:
+        return False
+    mine = (one for one in case.grants if (one.server, one.tool) == (facts.identity, facts.name))
+    definitions = {one.definition for one in mine if one.agent in ("", case.agent)}
+    return bool(definitions) and facts.definition not in definitions
 
 
 def _claims(facts: ToolFacts | None) -> tuple[str, ...]:

@@ -307,6 +307,10 @@ async def test_a_tool_that_changed_or_a_server_that_is_another_inherits_nothing(
     changed = desk.tool(facts=replace(FACTS, **change))
 
     assert await desk.call(changed, here(person)) == "notes__add was not called: the person declined."
+    asked = person.asked[-1].approval
+    assert asked is not None
+    says_so = "You allowed calls of this tool before. Its server has changed it since." in asked.reasons
+    assert says_so == ("definition" in change)
     # A tool that is called otherwise now, and is the same at its server, is the same tool.
     assert await desk.call(desk.tool("notes__plus"), here(person)) == "done"
 
