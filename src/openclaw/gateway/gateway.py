@@ -271,6 +271,8 @@ class Gateway:
         await self._runs.finish(0)
         await self.http.leave()
         await self.http.finish(0)
+        # A request that was ended while it entered its run has begun it (`Runs.begin`).
+        await self._runs.finish(0)
 
     def busy(self) -> int:
         return self._control.busy + self.http.busy + self._runs.under_way
