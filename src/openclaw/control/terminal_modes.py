@@ -141,6 +141,8 @@ def _set(descriptor: int, modes: list[Any] | None) -> bool:
 
 def _is_elsewhere(descriptor: int) -> bool:
     """Whether the terminal is another program's now: who changes it from the background is stopped by the system."""
+    if sys.platform == "win32":
+        return False
     try:
         return os.tcgetpgrp(descriptor) != os.getpgrp()
     except OSError:
