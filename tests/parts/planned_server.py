@@ -6,7 +6,7 @@ Standard library only: run as a program it speaks over standard input and output
     python planned_server.py PLAN LOG
 
 The plan is JSON: {"tools": [...], "resources": {uri: text}, "templates": [...], "prompts": [...], "revisions": [...], "instructions": "…",
-"version": "…",
+"version": "…", "complete": "never" (which hangs),
 "capabilities": {...}, "page": N, "asks": [methods that want input first], or what they ask by method}. "answers" are results by
 the `kind` a call names. See `PlannedServer.call` for the tools that do something; any other
 tool it lists echoes its arguments.
@@ -123,6 +123,8 @@ class PlannedServer:
                 return {
                     "messages": [{"role": "user", "content": {"type": "text", "text": f"{params['name']} {words}"}}]
                 }
+            case "completion/complete" if plan.get("complete") == "never":
+                await asyncio.Event().wait()
             case "completion/complete":
                 value = params["argument"]["value"]
                 return {"completion": {"values": [f"{value}{end}" for end in ("one", "two")]}}

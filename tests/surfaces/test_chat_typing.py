@@ -1,8 +1,11 @@
 """What a person types and pastes in `openclaw chat`, at a terminal: with a gateway and without one."""
 
 import asyncio
+import json
 import shlex
 import stat
+import sys
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -13,8 +16,9 @@ from parts.command_line import local_model
 from parts.executable import python_program
 from parts.gateways import PROGRAM, Home, gateway_process, home
 from parts.talking_model import TalkingModel
-from parts.terminal import CONTROL_C, CONTROL_D, ENTER, TAB, Terminal
+from parts.terminal import CONTROL_C, CONTROL_D, ENTER, HANG_GUARD, TAB, Terminal
 
+PLANNED_SERVER = Path(__file__).parents[1] / "parts" / "planned_server.py"
 ALT_ENTER = "\x1b\r"
 CONTROL_Z = "\x1a"
 EDITOR = "\x18\x05"
@@ -50,6 +54,13 @@ def said(model: TalkingModel) -> list[str]:
     """What the model heard from the person last, its texts."""
     content = [one for one in model.requests[-1]["messages"] if one["role"] == "user"][-1]["content"]
     return [content] if isinstance(content, str) else [part["text"] for part in content]
+
+
+def until_logged(log: Path, line: str) -> None:
+    deadline = time.monotonic() + HANG_GUARD
+    while not log.exists() or line not in log.read_text():
+        assert time.monotonic() < deadline, f"{line!r} was never logged"
+        time.sleep(0.01)
 
 
 async def in_thread(act: Callable[[], None]) -> None:
@@ -190,6 +201,26 @@ async def test_tab_counts_also_before_the_words_are_there_that_it_chooses_from(t
                 terminal.until(lambda lines: "> /compact" in lines)
                 terminal.type(f"{CONTROL_C}/mcp conn{TAB}")
                 terminal.until(lambda lines: "> /mcp connect" in lines)
+
+        await in_thread(act)
+
+
+async def test_tab_offers_nothing_where_a_server_never_says_how_a_word_goes_on(tmp_path: Path) -> None:
+    """The gateway, asked meanwhile, draws no sign of waiting into what the chat reads of it."""
+    plan, log = tmp_path / "plan", tmp_path / "log"
+    plan.write_text(json.dumps({"complete": "never", "prompts": [{"name": "greet", "arguments": [{"name": "who"}]}]}))
+    async with talking() as model:
+
+        def act() -> None:
+            with home(tmp_path) as place:
+                server = {"command": sys.executable, "args": [str(PLANNED_SERVER), str(plan), str(log)]}
+                place.save({**local_model(model.url, model.key), "mcp": {"servers": {"planned": server}}})
+                with gateway_process(place), chat(place) as terminal:
+                    terminal.shows(">")
+                    terminal.type(f"/planned:greet who=an{TAB}")
+                    until_logged(log, "cancelled True")
+                    terminal.type(f"{CONTROL_C}/comp{TAB}")
+                    terminal.until(lambda lines: "> /compact" in lines)
 
         await in_thread(act)
 

@@ -113,7 +113,7 @@ class _Conversation:
         if self._chat is None and not self._is_ours:
             config = self._parsed.text("config")
             words = ["sessions", "list", "--json", *([f"--config={config}"] if config else [])]
-            code = await asyncio.to_thread(remote.run, words, printed.extend)
+            code = await asyncio.to_thread(remote.run, words, printed.extend, is_data=True)
         if code is None:
             found = await (await self._here()).app.store.list()
             return msgspec.convert([as_json(info) for info in found if not agent or info.agent == agent], list[Choice])
@@ -150,7 +150,8 @@ class _Conversation:
             return await completions(self._chat, typed)
         printed = bytearray()
         # The person types on meanwhile.
-        code = await asyncio.to_thread(remote.run, self._words("--complete", "--", typed), printed.extend)
+        words = self._words("--complete", "--", typed)
+        code = await asyncio.to_thread(remote.run, words, printed.extend, is_data=True)
         return msgspec.json.decode(printed, type=list[Word]) if code == 0 else []
 
     def _there(self, *words: str, switches: bool = False) -> int | None:

@@ -31,8 +31,10 @@ LOOK_FOR_SIGNALS = 1.0
 _WIDTH = 80
 
 
-def run(words: list[str], out: Callable[[bytes], object] | None = None) -> int | None:
-    """The exit code of a command line; None when it is to be run in this process. `out` takes what it prints in place of stdout."""
+def run(words: list[str], out: Callable[[bytes], object] | None = None, *, is_data: bool = False) -> int | None:
+    """The exit code of a command line; None when it is to be run in this process. `out` takes what it prints in place of stdout; with
+    `is_data` a program reads it, and nothing of what a terminal is shown while it waits stands in it.
+    """
     config = config_named(words)
     place = plain_paths.running_socket(os.environ, config)
     link = _connect(place)
@@ -47,7 +49,7 @@ def run(words: list[str], out: Callable[[bytes], object] | None = None) -> int |
         terminal = _Terminal(connection, out or _print, flags)
         # What somebody else takes in place of a terminal nobody reads.
         kinds = wire.TERMINAL_KINDS if out is None and os.isatty(0) and os.isatty(2) else b""
-        if not terminal.is_taken(_request(words, config, token, kinds)):
+        if not terminal.is_taken(_request(words, config, token, kinds, is_data=is_data)):
             return None
         with_window = out is None and os.isatty(1) and hasattr(_signal, "SIGWINCH")
         before = _signal.signal(_signal.SIGWINCH, terminal.resized) if with_window else None
@@ -96,8 +98,9 @@ def _has_flag(words: list[str], flag: str) -> bool:
     return flag in words[: words.index("--") if "--" in words else None]
 
 
-def _request(words: list[str], config: str, token: bytes, kinds: bytes) -> bytes:
+def _request(words: list[str], config: str, token: bytes, kinds: bytes, *, is_data: bool) -> bytes:
     env = os.environ
+    screen, interactive = (False, False) if is_data else (os.isatty(1), os.isatty(2))
     try:
         cwd = os.getcwd()
     except OSError:
@@ -109,9 +112,7 @@ def _request(words: list[str], config: str, token: bytes, kinds: bytes) -> bytes
         config_file=os.fsencode(plain_paths.config_file(env, config)),
         cwd=os.fsencode(cwd),
         width=str(width()).encode(),
-        marks=marks(
-            env, screen=os.isatty(1), interactive=os.isatty(2), no_color=_has_flag(words, "--no-color")
-        ).encode(),
+        marks=marks(env, screen=screen, interactive=interactive, no_color=_has_flag(words, "--no-color")).encode(),
         kinds=kinds,
         words=[os.fsencode(word) for word in words],
     )
