@@ -847,6 +847,27 @@ async def test_a_challenge_is_met_in_the_context_of_its_call(server: HttpServer,
     assert (text_of(receiver.answers[2]), Noting.callers) == ("in", ["this call"])
 
 
+async def test_what_a_server_says_to_a_call_is_heard_in_the_context_of_that_call(streaming: HttpServer) -> None:
+    """A connection is opened for one call and used by others: what is begun for a question belongs to the call it came with."""
+
+    class Noting(Recorder):
+        callers: ClassVar[list[str]] = []
+
+        def received(self, data: bytes, origin: int | None) -> None:
+            if origin is not None:
+                self.callers.append(CALLER.get())
+            super().received(data, origin)
+
+    receiver = Noting()
+    async with opened(streaming.url, receiver, version="2025-11-25") as link:
+        receiver.callers.clear()
+        for caller in ("the first call", "the second call"):
+            CALLER.set(caller)
+            await receiver.hand(link, receiver.call("count", n=1))
+            await receiver.hand(link, receiver.call("echo", text="in"))
+    assert receiver.callers == [*["the first call"] * 3, *["the second call"] * 3]
+
+
 async def test_a_needed_sign_in_reaches_the_caller(server: HttpServer, receiver: Recorder) -> None:
     class SignedOut(Rotating):
         async def headers(self) -> Mapping[str, str]:

@@ -104,21 +104,21 @@ class _Exchange(msgspec.Struct, eq=False):
     message: Outgoing
     id: int
     usual: _Usual
-    # Of the call: what goes on in a task of ours belongs to it.
+    # Of the call: what comes of it belongs to it. The event loop calls in that of whoever opened the connection.
     context: Context
     connection: HttpConnection | None = None
     # What is read of its answer, when that is an event stream.
     stream: EventStream | None = None
 
     def answered(self, head: Head, body: bytes) -> bool:
-        return self.link.answered(self, head, body)
+        return self.context.run(self.link.answered, self, head, body)
 
     def read_as(self, stream: EventStream) -> EventStream:
         self.stream = stream
         return stream
 
     def came(self, parser: ResponseParser) -> bool:
-        return self.link.came(self, parser)
+        return self.context.run(self.link.came, self, parser)
 
     def unanswered(self, parser: ResponseParser) -> None:
         self.link.unanswered(self, parser)
