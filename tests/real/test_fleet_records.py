@@ -311,6 +311,45 @@ async def test_what_a_gateway_adds_is_not_told_to_it_when_the_notice_is_faster_t
     await database.close()
 
 
+class FailingOnce(Database):
+    """One reading of this number fails."""
+
+    def __init__(self, url: str) -> None:
+        async def address() -> Address:
+            return Address(url)
+
+        super().__init__(address)
+        self.fails_at = 0
+
+    async def rows(self, statement: str, *values: object) -> Sequence[Record]:
+        self.fails_at -= 1
+        if self.fails_at == 0:
+            raise StoreError("The database is away.")
+        return await super().rows(statement, *values)
+
+
+async def test_what_another_gateway_pinned_is_told_although_the_database_fails_in_the_middle(
+    two: tuple[Fleet, Fleet], url: str
+) -> None:
+    specs = [SPEC, ServerSpec("other", command="other")]
+    database = FailingOnce(url)
+    revisions = Revisions(two[0].database, two[0].notices)
+    shared = FleetPins(database, revisions)
+    heard: list[str] = []
+    shared.on_changed(heard.extend)
+    for spec in specs:
+        await shared.read(spec)
+        await two[1].pins.accept(spec, pins(echo="Another form."))
+    # One of the two was looked at by itself then.
+    database.fails_at = 3
+    with pytest.raises(StoreError, match="away"):
+        await revisions.look()
+    assert len(heard) == 1
+    await revisions.look()
+    assert sorted(heard) == sorted(map(identity, specs))
+    await database.close()
+
+
 # Pages
 
 

@@ -124,14 +124,17 @@ class FleetPins:
     async def _look(self) -> None:
         """Something was pinned somewhere: is it something that we have read?"""
         changed: set[str] = set()
-        for server in await self._differing(self._known):
-            # The notice of what we write ourselves may be here before the answer to it: then it is no news.
-            async with self._at_work.hold(server, FOREVER):
-                if found := await self._differing([server]):
-                    self._known |= found
-                    changed.add(server)
-        if changed:
-            self._heard(changed)
+        try:
+            for server in await self._differing(self._known):
+                # The notice of what we write ourselves may be here before the answer to it: then it is no news.
+                async with self._at_work.hold(server, FOREVER):
+                    if found := await self._differing([server]):
+                        self._known |= found
+                        changed.add(server)
+        finally:
+            # Also when the database fails at the next one: what is known from now on would not be found again.
+            if changed:
+                self._heard(changed)
 
     async def _differing(self, servers: Collection[str]) -> dict[str, str]:
         """Of these servers, those whose pins are others than we know, and what they come to now."""
