@@ -17,6 +17,7 @@ from openclaw.typed_words import join_words, quote_word, split_words
         ),
         (r"call clock__now 'format=%Y # year'", ["call", "clock__now", "format=%Y # year"]),
         (r"C:\folder\ next", ["C:\\folder\\", "next"]),
+        (r'"C:\my folder\" "C:\my folder\\"', ["C:\\my folder\\"] * 2),
         ('call clock__now "{""a"": """"}" \'{"b": 1}\' "" x', ["call", "clock__now", '{"a": ""}', '{"b": 1}', "", "x"]),
         ("", []),
     ],
@@ -41,6 +42,11 @@ def test_a_quote_that_is_not_closed_is_none_anywhere() -> None:
         ('x" & calc & "', '"x"" & calc & """'),
         ("$(calc) `calc`", '"`$(calc) ``calc``"'),
         ("\u201d; calc\r\ncalc", '"`\u201d; calc`r`ncalc"'),
+        # Looked up before the quotes are seen, it would be a quote.
+        ("%CMDCMDLINE:~0,1% & calc", '"%$()CMDCMDLINE:~0,1%$() & calc"'),
+        ("@scope/server", '"@scope/server"'),
+        ("one,two", '"one,two"'),
+        ("C:\\my programs\\", '"C:\\my programs\\\\"'),
         ("", '""'),
     ],
 )
@@ -49,7 +55,7 @@ def test_on_windows_a_word_stands_in_the_quotes_that_its_shells_know(word: str, 
 
 
 @given(
-    st.text(st.characters(codec="utf-8", exclude_characters="\0")) | st.text("ab \"'`$&\\\r\nnr\u201c\u2019"),
+    st.text(st.characters(codec="utf-8", exclude_characters="\0")) | st.text("ab \"'`$&%()\\\r\nnr\u201c\u2019"),
     st.booleans(),
 )
 def test_a_word_that_is_quoted_is_that_word_again(word: str, windows: bool) -> None:
