@@ -163,8 +163,9 @@ _FLEET = Command(
     local=True,
 )
 
-_PATH = Argument("path", 'Where in the file: agents.defaults.model.primary, or a["key.with.dots"].b.', names="setting")
-_ANY_PATH = Argument("path", "The same; the whole file when left out.", required=False, names="setting")
+_WHERE = 'Where in the file: agents.defaults.model.primary, or a["key.with.dots"].b'
+_PATH = Argument("path", f"{_WHERE}.", names="setting")
+_ANY_PATH = Argument("path", f"{_WHERE}; all of it when left out.", required=False, names="setting")
 _CONFIG = Command(
     "config",
     "Check, read and change openclaw.json.",
