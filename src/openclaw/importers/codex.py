@@ -67,9 +67,9 @@ def _variable_name(one: Any) -> str:
 def _remote(fields: Fields) -> Value:
     value = remote(fields.text("url"), fields, transport="streamable-http", headers="http_headers")
     headers: dict[str, str] = value.get("headers", {})
+    headers |= {header: variable_of_word(name) for header, name in fields.pairs("env_http_headers").items()}
     if name := fields.word("bearer_token_env_var"):
         headers = with_bearer(fields, headers, "bearer_token_env_var", variable_of_word(name))
-    headers |= {header: variable_of_word(name) for header, name in fields.pairs("env_http_headers").items()}
     if headers:
         value["headers"] = headers
     scopes = fields.raw("scopes")

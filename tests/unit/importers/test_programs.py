@@ -369,6 +369,17 @@ def test_a_field_that_cannot_be_carried_over_is_named(program: str, entry: str, 
     assert found.notes == (note,)
 
 
+def test_a_token_is_left_out_beside_a_header_that_a_variable_gives() -> None:
+    text = """
+        [mcp_servers.one]
+        url = "https://h"
+        bearer_token_env_var = "A"
+        env_http_headers = { authorization = "B" }
+    """
+    (found,) = read("codex", text).entries
+    assert (found.value["headers"], found.notes) == ({"authorization": "${B}"}, (f"bearer_token_env_var {HEADER}",))
+
+
 def test_a_default_is_kept_beside_the_reference() -> None:
     (entry,) = read("claude-code", '{"mcpServers": {"a": {"url": "${BASE:-https://api.example.com}/mcp"}}}').entries
     assert (entry.value, entry.defaults) == ({"url": "${BASE}/mcp"}, {"BASE": "https://api.example.com"})
