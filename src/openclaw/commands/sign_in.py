@@ -147,7 +147,7 @@ def _announce(context: Context, started: Started, say: Write) -> None:
 
 def _command(spec: ServerSpec) -> str:
     agent = f" --agent {spec.owner}" if spec.owner else ""
-    return f"openclaw mcp auth {quote_word(spec.name)}{agent} --code 'THE ADDRESS THE BROWSER ENDS AT'"
+    return f"openclaw mcp auth {quote_word(spec.name)}{agent} --code {quote_word('THE ADDRESS THE BROWSER ENDS AT')}"
 
 
 def _show_data(context: Context, started: Started) -> None:
