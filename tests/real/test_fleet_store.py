@@ -12,6 +12,7 @@ import pytest
 from openclaw.content import AssistantMessage, Message, Text, ToolCall, ToolMessage, UserMessage
 from openclaw.errors import SessionBusyError, StoreError
 from openclaw.fleet.cut_turn import CUT, CUT_WORDS, LOST, UNKNOWN_END
+from openclaw.fleet.database import STATEMENT_SECONDS
 from openclaw.fleet.faults import GoneError, LostTurnError, UnreachableError
 from openclaw.fleet.fleet import Fleet
 from openclaw.fleet.presence import Times
@@ -416,6 +417,29 @@ async def test_a_database_that_says_nothing_fences_a_gateway_and_lets_it_go_on_w
             while not fleet.may_act():
                 await asyncio.sleep(0.01)
         assert fleet.presence.id != first
+        await fleet.close()
+
+
+async def test_links_that_died_without_a_word_are_found_out_once_and_not_by_everybody(
+    url: str, postgres: PostgresServer
+) -> None:
+    """As when a firewall forgot them, or the machine of the database is gone: whoever looks for it anew finds it."""
+    async with ChaosProxy(postgres.port) as proxy:
+        times = Times(beat=0.1, ttl=1.0, fence=0.5)
+        fleet = fleet_at(url.replace(f":{postgres.port}/", f":{proxy.port}/"), times=times)
+        await fleet.begin()
+        # Several links of the pool, all open.
+        await asyncio.gather(*(fleet.database.value("SELECT pg_sleep(0.1)") for _ in range(4)))
+        proxy.freeze()
+        # Over one of the old links a statement would be given up only after its full time.
+        async with asyncio.timeout(STATEMENT_SECONDS):
+            while fleet.may_act():
+                await asyncio.sleep(0.01)
+            while not fleet.may_act():
+                await asyncio.sleep(0.01)
+            async with fleet.sessions.turn("k", "main") as turn:
+                turn.append(user("found"))
+        assert await said(fleet) == [Said(user("found"))]
         await fleet.close()
 
 

@@ -59,6 +59,8 @@ class Database:
         self._place = "PostgreSQL"
         self._patience = patience
         self._pool: asyncpg.Pool[Record] | None = None
+        # Pools before it, which are being closed.
+        self._leaving: set[asyncio.Task[None]] = set()
         self._opening = asyncio.Lock()
         self._identity: tuple[UUID, int] | None = None
         self._software = "PostgreSQL"
@@ -103,18 +105,27 @@ class Database:
     @asynccontextmanager
     async def connected(self) -> AsyncIterator[Connection]:
         """A connection of the pool; a fault of it is a StoreError, and nothing is tried again."""
+        pool: asyncpg.Pool[Record] | None = None
         try:
             pool = await self._opened()
             async with pool.acquire(timeout=CONNECT_SECONDS) as connection:
                 yield connection
         except Exception as error:
-            if getattr(error, "sqlstate", "") == "25006" and self._pool is not None:
+            if getattr(error, "sqlstate", "") == "25006" and pool is self._pool:
                 # It has become a standby: whatever else is open leads there too.
-                await self._pool.expire_connections()
+                self.renew()
             problem = store_error(self._place, error)
             if problem is None or problem is error:
                 raise
             raise problem from error
+
+    def renew(self) -> None:
+        """Take new connections from now on: those that are open may lead nowhere. What is under way on them has its time."""
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            leaving = asyncio.create_task(_closed(pool), name="fleet-pool")
+            self._leaving.add(leaving)
+            leaving.add_done_callback(self._leaving.discard)
 
     async def connect(self, *, listening: bool = False) -> Connection:
         """A connection beside the pool, for who keeps one. Raises StoreError."""
@@ -150,13 +161,12 @@ class Database:
 
     async def close(self) -> None:
         self._is_closed = True
-        pool, self._pool = self._pool, None
-        if pool is not None:
-            try:
-                async with asyncio.timeout(CONNECT_SECONDS):
-                    await pool.close()
-            except (TimeoutError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError):
-                pool.terminate()
+        self.renew()
+        if self._leaving:
+            _, late = await asyncio.wait(self._leaving, timeout=CONNECT_SECONDS)
+            for leaving in late:
+                leaving.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
 
     async def _resolved(self) -> Address:
         if self._address is None:
@@ -229,6 +239,9 @@ class Line:
         except Exception as error:
             if is_passing(error):
                 self.drop()
+            if isinstance(error, TimeoutError):
+                # A link that died without a word, over which nobody has to find out once more for itself.
+                self._database.renew()
             problem = store_error(self._database.place, error)
             if problem is None or problem is error:
                 raise
@@ -238,6 +251,14 @@ class Line:
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.terminate()
+
+
+async def _closed(pool: "asyncpg.Pool[Record]") -> None:
+    try:
+        async with asyncio.timeout(STATEMENT_SECONDS):
+            await pool.close()
+    except (TimeoutError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError):
+        pool.terminate()
 
 
 async def _nothing_to_reset(connection: Connection) -> None:
