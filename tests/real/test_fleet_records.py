@@ -438,6 +438,36 @@ async def test_a_question_of_one_gateway_is_seen_and_answered_at_another(two: tu
             await other.questions.answer(shown.id, shown.digest, Given("deny"), by="http")
 
 
+async def test_questions_and_those_who_watch_are_known_again_when_a_gateway_goes_on_under_another_id(
+    two: tuple[Fleet, Fleet],
+) -> None:
+    """As after it was frozen, or cut off from the database, for too long."""
+    one, other = (Gateway(fleet) for fleet in two)
+    database = two[0].database
+    with other.questions.watch(["approval"]):
+        await one.is_watched()
+        answer = one.ask()
+        shown = await other.sees()
+        before = [fleet.presence.id for fleet in two]
+        for fleet in two:
+            assert fleet.presence.id is not None
+            await fleet.presence.gone(fleet.presence.id)
+            await fleet.board.look()
+        told = (
+            "SELECT (SELECT gateway FROM openclaw.watcher WHERE gateway <> $1), (SELECT gateway FROM openclaw.approval)"
+        )
+        while tuple(await database.row(told, before[1]) or ()) != (two[1].presence.id, two[0].presence.id):
+            await asyncio.sleep(0)
+        await database.value(
+            "UPDATE openclaw.gateway SET alive_until = clock_timestamp() WHERE id = ANY($1::uuid[])", before
+        )
+        for fleet in two:
+            await fleet.board.look()
+        assert one.questions.is_watched("approval", "agent:main:one")
+        ended = await other.questions.answer(shown.id, shown.digest, Given("once"), by="http")
+        assert (ended.state, (await answer).action) == ("accepted", "accept")
+
+
 async def test_of_answers_at_several_gateways_the_first_counts(two: tuple[Fleet, Fleet]) -> None:
     one, other = (Gateway(fleet) for fleet in two)
     with other.questions.watch(["approval"]), one.questions.watch(["approval"]):

@@ -47,7 +47,7 @@ _WATCHERS = "SELECT watching FROM openclaw.watcher WHERE gateway IS DISTINCT FRO
 _POST = (
     "INSERT INTO openclaw.approval AS a (id, digest, gateway, request, expires)"
     " VALUES ($1, $2, $3, $4, clock_timestamp() + make_interval(secs => $5))"
-    " ON CONFLICT (id) DO UPDATE SET expires = excluded.expires WHERE a.outcome IS NULL"
+    " ON CONFLICT (id) DO UPDATE SET gateway = excluded.gateway, expires = excluded.expires WHERE a.outcome IS NULL"
 )
 _OVER = (
     "UPDATE openclaw.approval SET outcome = $2, ended = clock_timestamp(), request = '', answer = NULL"
@@ -100,6 +100,10 @@ class FleetBoard:
         self._presence = presence
         self._notices = notices
         self._local: LocalQuestions | None = None
+        # What others know of us, which a next life of this gateway has to tell them anew: under which id we told it last.
+        self._open: dict[str, OpenQuestion] = {}
+        self._watched: Collection[Watching] = ()
+        self._told_as: UUID | None = None
         self._others: dict[str, ShownQuestion] = {}
         self._watchers: tuple[Watching, ...] = ()
         # Questions of ours that an answer from elsewhere ended, by id: which one.
@@ -139,15 +143,18 @@ class FleetBoard:
         self._local = questions
 
     def post(self, one: OpenQuestion) -> None:
+        self._open[one.id] = one
         shown = one.shown
         left = max(0.0, shown.expires - shown.asked)
         self._write(lambda: self._posted(shown, left))
 
     def over(self, one: OpenQuestion, ended: QuestionChanged) -> None:
+        self._open.pop(one.id, None)
         outcome = to_json(_Outcome(ended, self._taken.pop(one.id, "")))
         self._write(lambda: self._told(_OVER, one.id, outcome))
 
     def watch(self, watching: Collection[Watching]) -> None:
+        self._watched = tuple(watching)
         body = to_json(sorted(set(watching), key=lambda one: (one.session, one.kinds)))
         self._write(lambda: self._watch(body))
 
@@ -225,6 +232,14 @@ class FleetBoard:
         await self._database.value("DELETE FROM openclaw.watcher WHERE NOT openclaw.alive(gateway)")
         await self._database.value(_CLEAR)
 
+    def _tell_anew(self, me: UUID) -> None:
+        """What was told under another id counts for nothing: to others that gateway is dead."""
+        self._told_as = me
+        for one in tuple(self._open.values()):
+            self.post(one)
+        if self._watched:
+            self.watch(self._watched)
+
     async def _told(self, statement: str, *values: object) -> None:
         async def write(connection: Connection) -> None:
             await connection.execute(statement, *values)
@@ -245,6 +260,8 @@ class FleetBoard:
 
     async def _read(self) -> None:
         me = self._presence.id
+        if me is not None and me != self._told_as:
+            self._tell_anew(me)
         rows = await self._database.rows(_OPEN, me)
         found = {shown.id: shown for row in rows if (shown := _shown(row)) is not None}
         gone = [one for id, one in self._others.items() if id not in found]
