@@ -7,6 +7,7 @@ another one for every transaction. Raises StoreError, and nothing else of its ow
 """
 
 import asyncio
+import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -33,6 +34,10 @@ CONNECT_SECONDS = 10.0
 STATEMENT_SECONDS = 30.0
 # Statements that are kept prepared on each connection. There are about forty in all.
 PREPARED = 100
+
+# Of an address: one host, or several with commas between them.
+_HOST = r"(\[[0-9A-Fa-f:.]+\]|[\w.-]+)(:[0-9]+)?"
+_HOSTS = re.compile(f"{_HOST}(,{_HOST})*", re.ASCII)
 
 Record = asyncpg.Record
 # One of its own, or one that the pool lends.
@@ -269,8 +274,10 @@ def place_of(url: str) -> str:
     """An address as people are told it: without user, password and options."""
     try:
         parts = urlsplit(url)
-        host, port = parts.hostname or "", parts.port
     except ValueError:
         return "PostgreSQL"
-    where = f"{host}:{port}" if port else host
-    return f"postgres://{where}{parts.path}" if parts.scheme else "PostgreSQL"
+    hosts = parts.netloc.rpartition("@")[2]
+    # What is not surely hosts with their ports may be part of a password that was not escaped.
+    if not _HOSTS.fullmatch(hosts) or "@" in parts.path + parts.query + parts.fragment:
+        return "PostgreSQL"
+    return f"postgres://{hosts}{parts.path}"
