@@ -94,6 +94,7 @@ LATE: dict[str, str] = {
     "openclaw.cli.terminal_asker": "most commands ask nothing",
     "openclaw.commands.call": "most calls are of a server of the config, and no question about a tool",
     "openclaw.commands.mcp": "files of other programs are looked at only where no server is configured",
+    "openclaw.commands.render": "few results are pictures, and few terminals show them",
     "openclaw.commands.status": "files of other programs are looked at only where no server is configured",
     "openclaw.commands.doctor": "few configs have a fleet, and its library is large",
     "openclaw.commands.dispatch": "most commands do not fail",

@@ -1,6 +1,7 @@
 """How a turn looks at a terminal: Markdown that fits, what is waited for, why a call failed, and how it ends when the gateway does."""
 
 import asyncio
+import base64
 import json
 import signal
 import sys
@@ -13,8 +14,9 @@ import pytest
 from openclaw.commands.screen.columns import in_ascii
 from openclaw.commands.screen.markdown import MarkdownRows
 from parts.gateways import PROGRAM, Home, gateway_process, home, stdio_server
+from parts.media_server import png
 from parts.program import OPENCLAW, Program
-from parts.talking_model import MARKDOWN, TalkingModel
+from parts.talking_model import MARKDOWN, THOUGHTS, TalkingModel
 from parts.terminal import CONTROL_C, CONTROL_D, ENTER, Terminal
 
 MEDIA_SERVER = str(Path(__file__).parent.parent / "parts" / "media_server.py")
@@ -123,6 +125,89 @@ async def test_what_tools_do_is_shown_while_they_do_it_and_whole_afterwards(tmp_
         with home(tmp_path) as place:
             place.save(with_servers(model.config))
             await asyncio.to_thread(in_chat, place, talk_about_tools)
+
+
+SIXELS = b'\x1bPq"1;1;1;1#180;2;100;0;0#180@\x1b\\'
+PICTURE = base64.b64encode(png())
+# What a terminal says of itself, and what it has to be sent for the picture of the media server.
+SHOWING_PICTURES = {
+    "kitty": ({"TERM": "xterm-kitty"}, b"\x1b_Ga=T,f=100,m=0;" + PICTURE + b"\x1b\\"),
+    "iterm2": ({"TERM_PROGRAM": "iTerm.app"}, b"preserveAspectRatio=1:" + PICTURE + b"\x07"),
+    "sixel": ({"TERM": "foot"}, SIXELS),
+    "none": ({"TERM": "xterm"}, b""),
+}
+
+
+def look_at_pictures(place: Home, env: dict[str, str]) -> list[bytes]:
+    """All that is sent to a terminal for one picture: by a call, by a turn, and in a chat, where `/last` shows it once more."""
+    env = {**place.env, "PROMPT_TOOLKIT_NO_CPR": "1", **env}
+    sent = []
+    for words in (["mcp", "call", "media__picture"], ["agent", "call media__picture {}"]):
+        with Terminal([*PROGRAM, *words], cwd=place.state, env=env, columns=100) as terminal:
+            assert terminal.ends()[0] == 0
+            sent.append(terminal.received)
+    with Terminal([*PROGRAM, "chat"], cwd=place.state, env=env, columns=100) as terminal:
+        terminal.shows(">")
+        terminal.type(f"call media__picture {{}}{ENTER}")
+        terminal.shows("[image saved:")
+        terminal.shows("tokens in")
+        terminal.shows(">")
+        terminal.type(f"/last{ENTER}")
+        terminal.shows("[image saved:")
+        terminal.shows(">")
+        terminal.type(CONTROL_D)
+        terminal.ends()
+        sent.append(terminal.received)
+    return sent
+
+
+@pytest.mark.parametrize("through_gateway", [False, True], ids=["alone", "gateway"])
+@pytest.mark.parametrize("kind", SHOWING_PICTURES)
+async def test_a_picture_is_named_and_shown_where_the_terminal_can(
+    tmp_path: Path, kind: str, through_gateway: bool
+) -> None:
+    env, expected = SHOWING_PICTURES[kind]
+
+    def there(place: Home) -> list[bytes]:
+        if not through_gateway:
+            return look_at_pictures(place, env)
+        with gateway_process(place):
+            return look_at_pictures(place, env)
+
+    async with TalkingModel() as model:
+        with home(tmp_path) as place:
+            place.save(with_servers(model.config))
+            sent = await asyncio.to_thread(there, place)
+    assert [one.count(b"[image saved:") for one in sent] == [1, 1, 2]
+    if expected:
+        assert [one.count(expected) for one in sent] == [1, 1, 2]
+    else:
+        assert PICTURE not in b"".join(sent)
+
+
+def hear_thoughts(person: Program) -> list[str]:
+    env = person.env(PROMPT_TOOLKIT_NO_CPR="1")
+    with Terminal([OPENCLAW, "chat"], cwd=person.workspace, env=env, columns=60) as terminal:
+        terminal.shows(">")
+        terminal.type(f"think{ENTER}")
+        terminal.shows("Thought for ")
+        terminal.shows("At noon.")
+        terminal.shows(">")
+        assert THOUGHTS[:20] not in "\n".join(terminal.screen)
+        terminal.type(f"/last thoughts{ENTER}")
+        terminal.shows("answer in one sentence.")
+        terminal.shows(">")
+        return terminal.screen
+
+
+async def test_thoughts_are_one_line_and_whole_where_they_are_asked_for(person: Program) -> None:
+    async with TalkingModel() as model:
+        person.configure(json.dumps(model.config))
+        screen = await asyncio.to_thread(hear_thoughts, person)
+    assert any(
+        row.startswith("Thought for ") and row.endswith(f" s ({len(THOUGHTS.split())} words).") for row in screen
+    )
+    assert THOUGHTS in " ".join(screen)
 
 
 def lose_the_gateway(place: Home) -> list[str]:

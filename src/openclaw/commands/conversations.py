@@ -179,7 +179,7 @@ def _cost(chat: Chat, name: str, used: Usage) -> float | None:
 
 
 def _shown_cost(amount: float | None) -> str:
-    return "not known" if amount is None else f"${money(amount)}"
+    return "not known" if amount is None else money(amount)
 
 
 def _counts(used: Usage) -> tuple[str, str, str]:

@@ -1,12 +1,12 @@
 """Data from the engine as text for people: the list of servers, the details of one, the content of a result.
 
 Everything a server sent is cleaned of control characters here, at the last step before a terminal. Binary content is saved and
-named instead of printed.
+named instead of printed; a picture is shown besides where the terminal can.
 """
 
 import asyncio
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -27,6 +27,7 @@ _RULE = "─" * 58
 _NAME_WIDTH = 14
 # Content that is a file on disk before it is a line on a terminal.
 _SAVED = frozenset({"image", "audio", "resource"})
+_UNKNOWN = "application/octet-stream"
 # Of a changed definition: how far a line is indented at most, and how much of it is shown.
 _DEEPEST = 60
 _DIFF_LINE = 300
@@ -138,14 +139,26 @@ async def show_result(result: Result, media: MediaStore, console: Console) -> No
     lines = _result_lines(result, media, console)
     if any(item.type in _SAVED for item in result.content):
         lines = iter(await asyncio.to_thread(list, lines))
-    for line in lines:
-        console.verbatim(line)
+    _print(lines, console)
 
 
 async def show_resource(contents: Sequence[ResourceContents], media: MediaStore, console: Console) -> None:
     """Print what a resource holds, in the same way."""
-    for line in await asyncio.to_thread(list, _resource_lines(contents, media, console)):
-        console.verbatim(line)
+    _print(await asyncio.to_thread(list, _resource_lines(contents, media, console)), console)
+
+
+class _Drawn(str):
+    """What makes a terminal show a picture: our own characters around numbers, which are not cleaned."""
+
+    __slots__ = ()
+
+
+def _print(lines: Iterable[str], console: Console) -> None:
+    for line in lines:
+        if isinstance(line, _Drawn):
+            console.out(line)
+        else:
+            console.verbatim(line)
 
 
 def _result_lines(result: Result, media: MediaStore, console: Console) -> Iterator[str]:
@@ -162,7 +175,7 @@ def _content(item: Content, media: MediaStore, console: Console) -> Iterator[str
         case "text":
             yield _pretty(clean_terminal(item.text or ""), console)
         case "image" | "audio":
-            yield _saved(item.data or "", item.mime_type or "application/octet-stream", item.type, media)
+            yield from _saved(item.data or "", item.mime_type or _UNKNOWN, item.type, media, console)
         case "resource_link":
             yield clean_terminal(f"[{item.title or item.name or 'resource'}] {item.uri}")
         case "resource" if not is_null(item.resource):
@@ -181,7 +194,7 @@ def _resource_lines(contents: Sequence[ResourceContents], media: MediaStore, con
         if held.text is not None:
             yield _pretty(clean_terminal(held.text), console)
         else:
-            yield _saved(held.blob or "", held.mime_type or "application/octet-stream", "resource", media, held.uri)
+            yield from _saved(held.blob or "", held.mime_type or _UNKNOWN, "resource", media, console, held.uri)
 
 
 def _pretty(text: str, console: Console) -> str:
@@ -194,9 +207,17 @@ def _pretty(text: str, console: Console) -> str:
         return text
 
 
-def _saved(encoded: str, mime_type: str, what: str, media: MediaStore, uri: str = "") -> str:
+def _saved(
+    encoded: str, mime_type: str, what: str, media: MediaStore, console: Console, uri: str = ""
+) -> Iterator[str]:
     try:
-        file = media.save(decode_base64(encoded, limit=RESULT_ITEM_BYTES), mime_type, uri.rpartition("/")[2] or what)
+        data = decode_base64(encoded, limit=RESULT_ITEM_BYTES)
+        file = media.save(data, mime_type, uri.rpartition("/")[2] or what)
     except OpenClawError as error:
-        return f"[{what} that cannot be saved: {clean_label(str(error), 200)}]"
-    return f"[{what} saved: {file.path} ({file.mime_type}, {shown_size(file.size)})]"
+        yield f"[{what} that cannot be saved: {clean_label(str(error), 200)}]"
+        return
+    if console.screen and console.pictures and mime_type.startswith("image/"):
+        from openclaw.commands.screen.pictures import sequence
+
+        yield _Drawn(sequence(console.pictures, data, mime_type, console.columns()))
+    yield f"[{what} saved: {file.path} ({file.mime_type}, {shown_size(file.size)})]"

@@ -6,6 +6,8 @@ from openclaw.content import Usage
 from openclaw.models.spec import Prices
 
 _MILLION = 1_000_000
+# Dollars: four digits behind the point are shown.
+_LEAST = 0.0001
 
 
 def cost(usage: Usage, prices: Prices) -> float:
@@ -31,7 +33,7 @@ def spent_line(
     known = [(usage, found) for model, usage in messages if (found := prices(model)) is not None]
     if known and len(known) == len(messages):
         total = sum(cost(usage, found) for usage, found in known)
-        parts.append(f"${money(total)}")
+        parts.append(money(total))
     parts.append(f"{seconds:.1f} s")
     return " · ".join(parts)
 
@@ -42,5 +44,7 @@ def percent(share: float) -> str:
 
 
 def money(amount: float) -> str:
-    """With as many digits as say something."""
-    return f"{amount:.2f}" if amount >= 1 else f"{amount:.4f}"
+    """Dollars, with as many digits as say something. Of what costs at all it is never said that it costs nothing."""
+    if 0 < amount < _LEAST:
+        return f"under ${_LEAST}"
+    return f"${amount:.2f}" if amount >= 1 else f"${amount:.4f}"

@@ -77,6 +77,7 @@ class TurnPrinter:
         self._is_held = False
         self._running: dict[int, _Running] = {}
         self._thoughts = 0
+        self._is_within_word = False
         self._thinking_since: float | None = None
         self._messages: list[tuple[str, Usage]] = []
 
@@ -105,7 +106,10 @@ class TurnPrinter:
                 self._why_longer = ""
                 self._answer.feed(text)
             case ReasoningDelta(text=text):
-                self._thoughts += len(text.split())
+                # A piece may go on in the middle of a word.
+                goes_on = self._is_within_word and bool(text) and not text[0].isspace()
+                self._thoughts += len(text.split()) - goes_on
+                self._is_within_word = not text[-1].isspace() if text else self._is_within_word
                 if self._thinking_since is None:
                     self._thinking_since = monotonic()
             case MessageEnd(message=message):
@@ -157,7 +161,7 @@ class TurnPrinter:
             seconds = monotonic() - self._thinking_since
             words = "1 word" if self._thoughts == 1 else f"{self._thoughts:,} words"
             self._note(f"Thought for {seconds:.1f} s ({words}).")
-        self._thinking_since, self._thoughts = None, 0
+        self._thinking_since, self._thoughts, self._is_within_word = None, 0, False
 
     def _note(self, text: str) -> None:
         self._console.note(self._console.dim(clean_terminal(text)))

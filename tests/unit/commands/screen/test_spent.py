@@ -14,6 +14,11 @@ def test_tokens_share_of_the_window_cost_and_time() -> None:
     )
 
 
+def test_of_what_costs_at_all_it_is_never_said_that_it_costs_nothing() -> None:
+    messages = [("local/cheap", Usage(100, 10))]
+    assert spent_line(messages, 0, 1.0, PRICES.get) == "100 tokens in, 10 out · under $0.0001 · 1.0 s"
+
+
 def test_a_model_without_prices_leaves_the_cost_out() -> None:
     messages = [("local/cheap", Usage(100, 10)), ("local/unknown", Usage(100, 10))]
     assert spent_line(messages, 200_000, 1.0, PRICES.get) == "200 tokens in, 20 out · under 1% of 200,000 · 1.0 s"
