@@ -27,6 +27,9 @@ pytestmark = pytest.mark.real
 # Never says that it is alive, so it is dead a moment after it began: what a gateway that was frozen, or cut off, is to the others.
 DYING = Times(beat=3600.0, ttl=0.2, fence=0.1)
 
+# Seconds for which a database that is away is waited for, where a test is about what comes after.
+SHORT_PATIENCE = 0.5
+
 
 def user(text: str) -> UserMessage:
     return UserMessage((Text(text),))
@@ -399,6 +402,40 @@ async def test_while_the_database_is_away_turns_wait_and_then_are_refused_in_one
         assert (await said(hasty))[-1] == Said(user("after"))
         await patient.close()
         await hasty.close()
+
+
+async def test_a_turn_in_flight_when_the_database_goes_away_for_long_ends_in_a_sentence_and_its_conversation_goes_on() -> (
+    None
+):
+    with PostgresServer() as server:
+        fleet = fleet_at(
+            await server.new_database(), times=Times(beat=0.1, ttl=1.0, fence=0.5), patience=SHORT_PATIENCE
+        )
+        await fleet.begin()
+        with pytest.raises((UnreachableError, GoneError), match=r"cannot be reached|lost touch") as ended:
+            async with fleet.sessions.turn("k", "main") as turn:
+                turn.append(user("acknowledged"))
+                await turn.commit()
+                server.stop()
+                turn.append(user("never acknowledged"))
+                await turn.commit()
+        assert ended.value.hint
+        # For longer than its gateway is taken for alive.
+        async with asyncio.timeout(HANG_GUARD):
+            while fleet.presence.id is not None:
+                await asyncio.sleep(0.01)
+        assert not fleet.may_act()
+        with pytest.raises(UnreachableError):
+            async with fleet.sessions.turn("k", "main"):
+                pass
+        server.start()
+        async with asyncio.timeout(HANG_GUARD):
+            while not fleet.may_act():
+                await asyncio.sleep(0.01)
+        async with fleet.sessions.turn("k", "main") as turn:
+            turn.append(user("after"))
+        assert await said(fleet) == [Said(user("acknowledged")), Custom(CUT, CUT_WORDS), Said(user("after"))]
+        await fleet.close()
 
 
 async def test_a_database_that_says_nothing_fences_a_gateway_and_lets_it_go_on_when_it_is_back() -> None:
