@@ -2,8 +2,10 @@
 
 import asyncio
 import logging
+import math
 import sys
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +17,11 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from openclaw.app import App
+from openclaw.config.servers import server_specs
 from openclaw.conversation import Conversation
 from openclaw.telemetry.telemetry import Telemetry
 from parts import traced_server
+from parts.auth_server import AuthServer, Plan
 from parts.collector import Collector
 from parts.editor import NearEditor
 from parts.gateways import Home, home, running, stdio_server
@@ -303,6 +307,40 @@ async def test_telemetry_that_a_program_hands_in_goes_before_its_config(place: H
         "end_turn sessions",
     }
     assert collector.spans == []
+
+
+async def test_a_sign_in_its_renewal_and_its_end_are_told_without_a_secret_of_theirs(tmp_path: Path) -> None:
+    exporter, tracers = InMemorySpanExporter(), TracerProvider()
+    tracers.add_span_processor(SimpleSpanProcessor(exporter))
+    # Each token is to be renewed at once, and is good for whoever uses it all the same.
+    async with AuthServer(Plan(token_life=1e-6)) as server:
+        server.look_up = lambda token: replace(server.access[token], expires_at=math.inf) if token else None
+        with home(tmp_path, env={"TOKEN_KEY": "correct horse battery staple"}) as place:
+            place.save(
+                {
+                    **place.script(
+                        {"toolCalls": [{"name": "shop__read", "arguments": {}, "id": "c1"}]}, {"text": "Done."}
+                    ),
+                    "tokenStore": {"key": "secret://env/TOKEN_KEY"},
+                    "tools": {"approval": {"mode": "off", "taint": "off"}},
+                    "mcp": {"servers": {"shop": {"url": server.url}}},
+                }
+            )
+            async with app_of(place, telemetry=Telemetry(tracers, MeterProvider())) as app:
+                (spec,) = server_specs(app.engine.config, "main")
+                started = await app.engine.credentials.start(spec)
+                await app.engine.credentials.finish(spec, await server.browse(started.authorization_url))
+                await app.reply("hi", Conversation(surface="agent"))
+                await app.engine.credentials.logout(spec)
+    spans = exporter.get_finished_spans()
+    told = {span.name: span for span in spans}
+    assert (told["tools/call read"].attributes or {})["openclaw.outcome"] == "ok"
+    steps = ["begin sign-in shop", "finish sign-in shop", "renew sign-in shop", "sign-out shop"]
+    assert [(told[step].kind.name, dict(told[step].attributes or {})) for step in steps] == [
+        ("CLIENT", {"openclaw.server": "shop"})
+    ] * len(steps)
+    text = "".join(span.to_json() for span in spans)
+    assert [secret for secret in server.secrets if secret in text] == []
 
 
 async def test_without_an_endpoint_nothing_is_traced_and_no_server_is_told_of_a_trace(place: Home) -> None:
