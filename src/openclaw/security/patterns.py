@@ -6,7 +6,7 @@ argument that is named must be there and match; the others are free.
 One pattern is read two ways. What *allows* (`covers`) takes no value that could mean something else than it says: no `..`, no address
 that readers disagree about, nothing through a shell, no interpreter with its program on the command line. What *denies or asks*
 (`touches`) takes whatever might be meant, in any case and however a letter is composed: systems differ about both. On Windows a path has
-two signs between its names, and dots and blanks at the end of one are not part of it.
+two signs between its names; dots and blanks at the end of one, streams of a file and `\\\\?\\` in front are not part of it.
 """
 
 import re
@@ -20,11 +20,15 @@ import msgspec
 
 from openclaw.config.call_pattern import Glob, read_address, read_pattern
 from openclaw.content import to_json
+from openclaw.late_pattern import late_pattern
 from openclaw.security.policy import Named, NamePatterns, ToolKey, key_of
 from openclaw.security.risk import hosts_of, leaves
 from openclaw.wildcard import is_pattern, matches
 
 _IS_WINDOWS = sys.platform == "win32"
+# Of paths on Windows: in front of one that is taken as it stands, and behind a name; a letter alone in front is a drive.
+_HOW_TO_READ = late_pattern(r"\A//[?.]/")
+_STREAM = late_pattern(r"(?<!\A[A-Za-z]):[^/]*")
 # Sets of patterns remember which of them name a tool, for so many tools.
 _MOST_TOOLS = 10_000
 _LISTS = (list, tuple)
@@ -300,8 +304,10 @@ def _composed(text: str) -> str:
 
 
 def _windows_form(path: str) -> str:
-    """As Windows reads a path: one sign between the names, and no dots and blanks at the end of one."""
-    names = [name.rstrip(" ") for name in path.replace("\\", "/").split("/")]
+    """As Windows reads a path: one sign between the names, no dots and blanks at the end of one, no stream of a file behind a colon, and
+    nothing in front that only says how to read it."""
+    plain = _HOW_TO_READ.sub("", path.replace("\\", "/"))
+    names = [name.rstrip(" ") for name in _STREAM.sub("", plain).split("/")]
     return "/".join(name if name in (".", "..") else name.rstrip(". ") for name in names)
 
 

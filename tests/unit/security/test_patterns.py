@@ -105,6 +105,12 @@ def test_what_denies_does_not_ask_how_a_letter_is_composed(wanted: str, value: s
         ("C:/notes/**", r"C:\plans\.. \notes\a.md", False, True),
         ("C:/notes/**", r"C:\notes\.. \plans\a.md", False, True),
         ("C:/notes/**", r"C:\plans\a.md", False, False),
+        # And by a stream of the file, or by a path that is to be taken as it stands.
+        ("C:/notes/a.md", r"C:\notes\a.md::$DATA", False, True),
+        ("C:/notes/**", r"C:\notes::$INDEX_ALLOCATION\a.md", False, True),
+        ("C:/notes/*", r"C:\notes\a.md:hidden", False, True),
+        ("C:/notes/**", r"\\?\C:\notes\a.md", False, True),
+        ("C:/notes/**", r"\\.\c:\notes\a.md", False, True),
     ],
 )
 def test_on_windows_a_path_has_two_signs_between_its_names(wanted: str, value: str, allows: bool, denies: bool) -> None:
