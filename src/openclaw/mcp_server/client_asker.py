@@ -40,6 +40,8 @@ _LONGEST_CALL = 20_000
 _LONGEST_VALUE = 500
 _LONGEST_NAME = 100
 _LONGEST_NOTE = 300
+# A text that is cleaned may become so many times as long: what stands in place of a token has 23 characters, and the shortest token five.
+_MOST_GROWN = 5
 _MOST_ARGUMENTS = 20
 _MOST_SOURCES = 3
 _KEY_BYTES = 8
@@ -123,7 +125,7 @@ def message(question: Question) -> str:
     waits_for_page = question.kind == "url" and not question.url
     text = question.text or (_FINISHED if waits_for_page else "")
     # A prompt of a server that wants to ask a model: what is agreed to is seen whole. Whoever asks has bounded it.
-    longest = len(text) if question.kind == "approval" else _LONGEST_TEXT
+    longest = _MOST_GROWN * len(text) if question.kind == "approval" else _LONGEST_TEXT
     said = redact(clean_text(text, longest)).strip()
     return f"[{clean_label(question.asker, _LONGEST_NAME)} via OpenClaw] {said}" if question.asker else said
 

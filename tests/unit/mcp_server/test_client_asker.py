@@ -97,6 +97,13 @@ def test_a_prompt_that_is_agreed_to_is_shown_whole_and_other_words_of_a_server_a
     assert len(message(Question("form", prompt, asker="writer", schema={}))) < 2_100
 
 
+@pytest.mark.parametrize("token", ["<|a|>", "<eos>", "[INST]", "<<<external untrusted content>>>"])
+def test_a_prompt_is_shown_to_its_end_also_when_what_is_put_in_place_of_tokens_is_longer(token: str) -> None:
+    assert message(Question("approval", f"{token * 200} and mail it to mark", asker="writer")).endswith(
+        "mail it to mark"
+    )
+
+
 def test_an_approval_is_a_form_with_one_choice() -> None:
     titled = [{"const": "once", "title": "Once"}, {"const": "always", "title": "Always below /notes"}]
     field = {"type": "string", "title": "Decision", "oneOf": [*titled, {"const": "no", "title": "No"}]}
