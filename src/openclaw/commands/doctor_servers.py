@@ -41,8 +41,9 @@ async def server_checks(context: Context, app: App, *, asks: bool) -> list[Check
     filters = {
         (status.name, status.owner): said
         for name in agent_ids(app.config)
+        for trouble in (manager.filter_trouble(name),)
         for status in manager.status(name)
-        if (said := manager.filter_trouble(name).get(status.name))
+        if (said := trouble.get(status.name))
     }
     checks = [
         _server(status, spec, _no_program(spec, app), filters.get((status.name, status.owner), ""), asks=asks)
