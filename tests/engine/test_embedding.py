@@ -302,7 +302,7 @@ MISUSE: list[tuple[str, Callable[[], Awaitable[object]], str]] = [
     (
         "an object that is no server",
         lambda: asyncio.sleep(0, Manager([Server("own", in_process=object())])),
-        "Server 'own': in_process must be a server object, not a object. "
+        "Server 'own': in_process must be a server object, not an object. "
         "Give one made with FastMCP or with the official SDK, or a MemoryTransport.",
     ),
     (

@@ -8,11 +8,12 @@ server that is an object of the program.
 import json
 import logging
 import os
+import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from inspect import iscoroutinefunction
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 import msgspec
 from msgspec import structs
@@ -32,6 +33,9 @@ logging.getLogger("openclaw").addHandler(logging.NullHandler())
 
 Text = str | os.PathLike[str]
 TransportWord = Literal["stdio", "http", "streamable-http", "sse"]
+Isolation = Literal["shared", "session"]
+Trust = Literal["pin", "follow"]
+_W = TypeVar("_W", bound=str)
 # What makes a mapping the entry of one server, in any program's config.
 _ENTRY_KEYS = frozenset({"command", "url", "serverUrl", "httpUrl"})
 # Progress extends a call up to this many times its own time, unless the server says otherwise.
@@ -46,11 +50,11 @@ class Server:
       first, Streamable HTTP unless given; a server that speaks the other one is found out.
     - an object of this program: `in_process`, a server made with FastMCP or with the official SDK.
 
-    Times are seconds. A call ends after `call_timeout` without an answer; each sign of progress starts that time anew, up to
-    `max_total_timeout` in all (ten times as long, unless given). `tool_include` and `tool_exclude` choose tools by their own names, with
-    `*` as a wildcard. A server that is `lazy` starts with its first call, and once before that when its tools are not known yet (a `state`
-    of the manager remembers them). `trust` is what becomes of a tool whose definition changes: it keeps the one first seen (`"pin"`), or
-    takes the new one (`"follow"`). `isolation="session"` gives each session its own connection.
+    Times are seconds; an interval of 0 means never. A call ends after `call_timeout` without an answer; each sign of progress starts that
+    time anew, up to `max_total_timeout` in all (ten times as long, unless given). `tool_include` and `tool_exclude` choose tools by their
+    own names, with `*` as a wildcard. A server that is `lazy` starts with its first call, and once before that when its tools are not known
+    yet (a `state` of the manager remembers them). `trust` is what becomes of a tool whose definition changes: it keeps the one first seen
+    (`"pin"`), or takes the new one (`"follow"`). `isolation="session"` gives each session its own connection.
     """
 
     __slots__ = ("in_process", "spec")
@@ -84,8 +88,8 @@ class Server:
         health_interval: float = 30.0,
         discovery_interval: float = 300.0,
         idle_timeout: float | None = None,
-        isolation: Literal["shared", "session"] = "shared",
-        trust: Literal["pin", "follow"] = "pin",
+        isolation: Isolation = "shared",
+        trust: Trust = "pin",
         parallel_calls: bool = True,
         max_in_flight: int = 64,
         max_message_bytes: int = 64 * 1024 * 1024,
@@ -103,7 +107,7 @@ class Server:
         self.spec = ServerSpec(
             check.name,
             commands="manager",
-            enabled=enabled,
+            enabled=check.switch("enabled", enabled),
             transport=check.transport(given[0], transport),
             command=check.program(command, words),
             args=words,
@@ -114,7 +118,7 @@ class Server:
             url=check.address(url),
             headers=check.pairs("headers", headers),
             api_key=check.text("api_key", api_key),
-            ssl_verify=ssl_verify,
+            ssl_verify=check.switch("ssl_verify", ssl_verify),
             ca_cert=check.text("ca_cert", ca_cert),
             client_cert=check.text("client_cert", client_cert),
             client_key=check.text("client_key", client_key),
@@ -123,17 +127,17 @@ class Server:
             max_total_timeout=check.seconds(
                 "max_total_timeout", call_seconds * _TOTAL_FACTOR if max_total_timeout is None else max_total_timeout
             ),
-            restart_on_crash=restart_on_crash,
-            max_restarts=max_restarts,
-            health_interval=health_interval,
-            discovery_interval=discovery_interval,
-            idle_timeout=idle_timeout,
-            lazy=lazy,
-            isolation=isolation,
-            trust=trust,
-            parallel_calls=parallel_calls,
-            max_in_flight=max_in_flight,
-            max_message_bytes=max_message_bytes,
+            restart_on_crash=check.switch("restart_on_crash", restart_on_crash),
+            max_restarts=check.count("max_restarts", max_restarts, least=0),
+            health_interval=check.seconds("health_interval", health_interval, least="zero"),
+            discovery_interval=check.seconds("discovery_interval", discovery_interval, least="zero"),
+            idle_timeout=None if idle_timeout is None else check.seconds("idle_timeout", idle_timeout),
+            lazy=check.switch("lazy", lazy),
+            isolation=check.word("isolation", isolation, get_args(Isolation)),
+            trust=check.word("trust", trust, get_args(Trust)),
+            parallel_calls=check.switch("parallel_calls", parallel_calls),
+            max_in_flight=check.count("max_in_flight", max_in_flight, least=1),
+            max_message_bytes=check.count("max_message_bytes", max_message_bytes, least=1),
             tool_prefix=check.text("tool_prefix", tool_prefix),
             tool_include=check.texts("tool_include", tool_include),
             tool_exclude=check.texts("tool_exclude", tool_exclude),
@@ -154,7 +158,7 @@ class _Check:
     def __init__(self, name: object) -> None:
         if not isinstance(name, str) or not name.strip():
             raise UsageError(
-                f"The name of a server must be a text, not {_kind(name)}.",
+                f"The name of a server must be a text, not {kind_of(name)}.",
                 hint="Its name comes first: Server('files', command='npx', args=[…]).",
             )
         self.name = name
@@ -171,31 +175,51 @@ class _Check:
             "it says neither what to start nor where it is.", "Give it a command, a url, or an object as in_process."
         )
 
-    def text(self, key: str, value: object) -> str:
+    def text(self, key: str, value: object, write: str = "{key}='…'") -> str:
         if isinstance(value, str | os.PathLike):
             return os.fsdecode(value)
-        raise self.refusal(f"{key} must be a text or a path, not {_kind(value)}.", f"Write {key}='…'.")
+        raise self.refusal(f"{key} must be a text or a path, not {kind_of(value)}.", f"Write {write.format(key=key)}.")
 
     def texts(self, key: str, values: object) -> tuple[str, ...]:
         if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
-            raise self.refusal(f"{key} must be a list of texts, not {_kind(values)}.", f"Write {key}=['…', '…'].")
-        return tuple(self.text(f"each of {key}", value) for value in values)
+            raise self.refusal(f"{key} must be a list of texts, not {kind_of(values)}.", f"Write {key}=['…', '…'].")
+        return tuple(self.text(f"each of {key}", value, f"{key}=['…', '…']") for value in values)
 
     def pairs(self, key: str, values: object) -> tuple[tuple[str, str], ...]:
         if values is None:
             return ()
         if not isinstance(values, Mapping):
             raise self.refusal(
-                f"{key} must be a mapping of texts, not {_kind(values)}.", f"Write {key}={{'NAME': '…'}}."
+                f"{key} must be a mapping of texts, not {kind_of(values)}.", f"Write {key}={{'NAME': '…'}}."
             )
         return tuple(
             (self.text(f"each name of {key}", name), self.text(f"{key}[{name!r}]", values[name])) for name in values
         )
 
-    def seconds(self, key: str, value: object) -> float:
-        if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
+    def seconds(self, key: str, value: object, *, least: Literal["zero", "above zero"] = "above zero") -> float:
+        lowest = 0.0 if least == "zero" else sys.float_info.min
+        if isinstance(value, int | float) and not isinstance(value, bool) and value >= lowest:
             return float(value)
-        raise self.refusal(f"{key} must be a number of seconds above zero, not {_kind(value)}.", f"Write {key}=30.0.")
+        what = "seconds above zero" if least == "above zero" else "seconds, or 0 for never"
+        raise self.refusal(f"{key} must be a number of {what}, not {kind_of(value)}.", f"Write {key}=30.0.")
+
+    def count(self, key: str, value: object, *, least: int) -> int:
+        if isinstance(value, int) and not isinstance(value, bool) and value >= least:
+            return value
+        what = f"a whole number, at least {least}"
+        raise self.refusal(f"{key} must be {what}, not {kind_of(value)}.", f"Write one, or leave {key} out.")
+
+    def switch(self, key: str, value: object) -> bool:
+        if isinstance(value, bool):
+            return value
+        raise self.refusal(f"{key} must be True or False, not {kind_of(value)}.", f"Write {key}=True.")
+
+    def word(self, key: str, value: _W, words: Sequence[_W]) -> _W:
+        if value in words:
+            return value
+        choice = " or ".join(repr(one) for one in words)
+        shown = repr(value) if isinstance(value, str) else kind_of(value)
+        raise self.refusal(f"{key} must be {choice}, not {shown}.", f"Write {key}={words[0]!r}.")
 
     def program(self, command: object, args: Sequence[str]) -> str:
         program = self.text("command", command)
@@ -226,7 +250,7 @@ class _Check:
         raise self.refusal(f"a server with {kind} does not speak {word}.", "Leave transport out.")
 
 
-def _kind(value: object) -> str:
+def kind_of(value: object) -> str:
     """What something is, in a sentence that says what it should be. Never the value: it may be a credential."""
     match value:
         case None:
@@ -241,7 +265,8 @@ def _kind(value: object) -> str:
             return str(value)
         case int() | float():
             return f"the number {value}"
-    return f"a {type(value).__name__}"
+    name = type(value).__name__
+    return f"an {name}" if name[:1].lower() in "aeio" else f"a {name}"
 
 
 def check_call(name: object, arguments: object, timeout: object, on_progress: object) -> None:
@@ -253,7 +278,7 @@ def check_call(name: object, arguments: object, timeout: object, on_progress: ob
         )
     if timeout is not None and (isinstance(timeout, bool) or not isinstance(timeout, int | float) or timeout <= 0):
         raise UsageError(
-            f"timeout must be a number of seconds above zero, not {_kind(timeout)}.", hint="Write timeout=10.0."
+            f"timeout must be a number of seconds above zero, not {kind_of(timeout)}.", hint="Write timeout=10.0."
         )
     check_plain("on_progress", on_progress)
 
@@ -261,7 +286,7 @@ def check_call(name: object, arguments: object, timeout: object, on_progress: ob
 def check_plain(key: str, function: object) -> None:
     """Raises UsageError for what is not called at once, and for what would have to be awaited."""
     if function is not None and (not callable(function) or iscoroutinefunction(function)):
-        what = "an async one" if callable(function) else _kind(function)
+        what = "an async one" if callable(function) else kind_of(function)
         raise UsageError(f"{key} must be a plain function, not {what}.", hint=f"Write {key}=print, to begin with.")
 
 
@@ -270,20 +295,20 @@ def check_asked(**functions: object) -> None:
     for key, function in functions.items():
         if function is not None and not callable(function):
             raise UsageError(
-                f"{key} must be a function, not {_kind(function)}.", hint=f"Write: async def {key}(request): …"
+                f"{key} must be a function, not {kind_of(function)}.", hint=f"Write: async def {key}(request): …"
             )
 
 
 def check_patience(patience: object) -> None:
     if isinstance(patience, bool) or not isinstance(patience, int | float):
-        raise UsageError(f"patience must be a number of seconds, not {_kind(patience)}.", hint="Write patience=10.0.")
+        raise UsageError(f"patience must be a number of seconds, not {kind_of(patience)}.", hint="Write patience=10.0.")
 
 
 def folder(key: str, value: object) -> Path | None:
     """A folder as it was written; None when there is none."""
     if value is None or isinstance(value, str | os.PathLike):
         return None if value is None else Path(value)
-    raise UsageError(f"{key} must be a path, not {_kind(value)}.", hint=f"Write {key}=Path('…').")
+    raise UsageError(f"{key} must be a path, not {kind_of(value)}.", hint=f"Write {key}=Path('…').")
 
 
 def checked_servers(servers: object) -> tuple[Server | ServerSpec, ...]:
@@ -292,12 +317,12 @@ def checked_servers(servers: object) -> tuple[Server | ServerSpec, ...]:
         raise UsageError("A manager takes a list of servers, not one.", hint="Write Manager([server]).")
     if isinstance(servers, str | bytes | os.PathLike | Mapping) or not isinstance(servers, Iterable):
         hint = "Write Manager([Server('files', command=…)]), or Manager.from_config(…) for a path or a mapping."
-        raise UsageError(f"A manager takes a list of servers, not {_kind(servers)}.", hint=hint)
+        raise UsageError(f"A manager takes a list of servers, not {kind_of(servers)}.", hint=hint)
     listed = tuple(servers)
     for one in listed:
         if not isinstance(one, Server | ServerSpec):
             hint = "Make one: Server('files', command='npx', args=[…])."
-            raise UsageError(f"{_kind(one).capitalize()} is no server.", hint=hint)
+            raise UsageError(f"{kind_of(one).capitalize()} is no server.", hint=hint)
     named = Counter(one.name for one in listed)
     if twice := next((name for name, times in named.items() if times > 1), None):
         raise UsageError(f"Two servers are named '{twice}'.", hint="Give each a name of its own.")
@@ -324,7 +349,7 @@ def read_servers(
         config, where = _loaded(Path(source), variables), str(source)
     else:
         raise UsageError(
-            f"A config must be a path or a mapping, not {_kind(source)}.",
+            f"A config must be a path or a mapping, not {kind_of(source)}.",
             hint="Write Manager.from_config('.mcp.json').",
         )
     for warning in config.warnings:

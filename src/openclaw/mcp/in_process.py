@@ -14,7 +14,7 @@ from msgspec import structs
 
 from openclaw.config.servers import ServerSpec
 from openclaw.errors import TransportError, UsageError
-from openclaw.mcp.embedding import Server
+from openclaw.mcp.embedding import Server, kind_of
 from openclaw.protocol.transports import MEMORY
 from openclaw.transport.base import Link, Outgoing, Transport
 from openclaw.transport.memory import MemoryTransport, Serve
@@ -58,7 +58,7 @@ def in_process_transport(name: str, server: object) -> MemoryTransport:
     if isinstance(server, MemoryTransport):
         return server
     raise UsageError(
-        f"Server '{name}': in_process must be a server object, not a {type(server).__name__}.",
+        f"Server '{name}': in_process must be a server object, not {kind_of(server)}.",
         hint="Give one made with FastMCP or with the official SDK, or a MemoryTransport.",
     )
 

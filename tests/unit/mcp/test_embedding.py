@@ -78,7 +78,7 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: Server("s", command="x", args=[1]),  # type: ignore[list-item]  # what a program without types writes
-        "Server 's': each of args must be a text or a path, not the number 1. Write each of args='…'.",
+        "Server 's': each of args must be a text or a path, not the number 1. Write args=['…', '…'].",
     ),
     (
         lambda: Server("s", command="x", env=[("A", "b")]),  # type: ignore[arg-type]  # the same
@@ -109,6 +109,44 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (
         lambda: Server("s", command="x", call_timeout=0),
         "Server 's': call_timeout must be a number of seconds above zero, not the number 0. Write call_timeout=30.0.",
+    ),
+    (
+        lambda: Server("s", command="x", health_interval="5"),  # type: ignore[arg-type]  # the same
+        "Server 's': health_interval must be a number of seconds, or 0 for never, not a text. Write health_interval=30.0.",
+    ),
+    (
+        lambda: Server("s", command="x", discovery_interval=-1),
+        "Server 's': discovery_interval must be a number of seconds, or 0 for never, not the number -1. "
+        "Write discovery_interval=30.0.",
+    ),
+    (
+        lambda: Server("s", command="x", idle_timeout=0),
+        "Server 's': idle_timeout must be a number of seconds above zero, not the number 0. Write idle_timeout=30.0.",
+    ),
+    (
+        lambda: Server("s", command="x", max_in_flight=0),
+        "Server 's': max_in_flight must be a whole number, at least 1, not the number 0. Write one, or leave max_in_flight out.",
+    ),
+    (
+        lambda: Server("s", command="x", max_message_bytes="1k"),  # type: ignore[arg-type]  # the same
+        "Server 's': max_message_bytes must be a whole number, at least 1, not a text. "
+        "Write one, or leave max_message_bytes out.",
+    ),
+    (
+        lambda: Server("s", command="x", max_restarts=True, lazy=True, restart_on_crash=False),
+        "Server 's': max_restarts must be a whole number, at least 0, not True. Write one, or leave max_restarts out.",
+    ),
+    (
+        lambda: Server("s", command="x", enabled="no"),  # type: ignore[arg-type]  # the same
+        "Server 's': enabled must be True or False, not a text. Write enabled=True.",
+    ),
+    (
+        lambda: Server("s", command="x", trust="no"),  # type: ignore[arg-type]  # the same
+        "Server 's': trust must be 'pin' or 'follow', not 'no'. Write trust='pin'.",
+    ),
+    (
+        lambda: Server("s", command="x", isolation=None),  # type: ignore[arg-type]  # the same
+        "Server 's': isolation must be 'shared' or 'session', not None. Write isolation='shared'.",
     ),
     (
         lambda: checked_servers(Server("s", command="x")),
