@@ -210,6 +210,44 @@ async def test_thoughts_are_one_line_and_whole_where_they_are_asked_for(person: 
     assert THOUGHTS in " ".join(screen)
 
 
+def fill_the_window(person: Program, lines: list[str]) -> str:
+    """What is said of the conversation while these are typed, one after the other."""
+    env = person.env(PROMPT_TOOLKIT_NO_CPR="1")
+    with Terminal([OPENCLAW, "chat"], cwd=person.workspace, env=env, columns=100, lines=60) as terminal:
+        said = terminal.shows(">")
+        for line in lines:
+            terminal.type(f"{line}{ENTER}")
+            terminal.shows("tokens in")
+            said += terminal.shows(">")
+        return "\n".join(terminal.screen)
+
+
+@pytest.mark.parametrize(
+    ("window", "lines", "told"),
+    [
+        (
+            8_000,
+            ["long 1500", "long 1500", "hello"],
+            "The conversation is long: 4 messages were summed up to make room.",
+        ),
+        (
+            16_000,
+            ['call part__huge {"bytes": 4000}'] * 9,
+            "The conversation is long: old results of tools were left out to make room.",
+        ),
+    ],
+    ids=["messages", "results"],
+)
+async def test_that_a_conversation_was_shortened_is_told(
+    person: Program, window: int, lines: list[str], told: str
+) -> None:
+    async with TalkingModel() as model:
+        config = with_servers(model.config)
+        config["models"]["providers"]["local"]["models"][0]["contextWindow"] = window
+        person.configure(json.dumps(config))
+        assert told in await asyncio.to_thread(fill_the_window, person, lines)
+
+
 def lose_the_gateway(place: Home) -> list[str]:
     with gateway_process(place) as gateway:
         env = {**place.env, "PROMPT_TOOLKIT_NO_CPR": "1"}

@@ -119,8 +119,7 @@ class TurnPrinter:
             case ToolStart() | ToolProgress() | ToolEnd():
                 self._tool(event)
             case Compacted(dropped_messages=dropped):
-                what = "1 message was" if dropped == 1 else f"{dropped} messages were"
-                self._note(f"The conversation is long: {what} summed up to make room.")
+                self._note(f"The conversation is long: {_gave_way(dropped)} to make room.")
             case Notice(text=text, passing=True) if self._console.interactive and self._console.cursor:
                 # Told where it is waited for, without the moment in which that begins.
                 self._why_longer = clean_label(text.rpartition(" in ")[0] or text, _SHOWN_PROGRESS)
@@ -224,6 +223,13 @@ class _Running:
 
     def tell(self, text: str) -> None:
         self.told = text
+
+
+def _gave_way(dropped: int) -> str:
+    """What a conversation that was shortened lost. Results of tools go first, and then no message is gone."""
+    if not dropped:
+        return "old results of tools were left out"
+    return "1 message was summed up" if dropped == 1 else f"{dropped} messages were summed up"
 
 
 def _outcome(call: ToolCall, result: ToolResult, seconds: float) -> str:
