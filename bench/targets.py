@@ -163,6 +163,14 @@ TARGETS = (
         would_reach="No look at the arguments for hosts once foreign text was read, which is what holds back a call that sends it out.",
     ),
     Target(
+        "what approvals add to a call that a person confirmed to only read, at least",
+        "approvals",
+        "confirmed least",
+        "value",
+        0.0,
+        would_reach="The same, and no look at the clock, ten times a second at the file of grants: another process may take one back.",
+    ),
+    Target(
         "a message stored in PostgreSQL", "appends", "a message, PostgreSQL append", "ratio", 2.0, base="a bare INSERT"
     ),
 )

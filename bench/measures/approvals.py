@@ -15,7 +15,7 @@ from bench.run import Run, report_of
 ROUNDS, QUICK_ROUNDS = 100, 10
 # 95 in 100 of a normal distribution lie within so many deviations.
 DEVIATIONS = 1.96
-# Three cases, two ways, a second and a half in all of each round.
+# Four cases, two ways, a second and a half in all of each round.
 PATIENCE = 900.0
 
 

@@ -25,18 +25,19 @@ from bench.placement import place_client
 from bench.processes import descendants
 from openclaw.content import ToolCall
 from openclaw.conversation import Conversation
+from openclaw.security.offers import read_grant
 from openclaw.tool import Invocation, Tool
 from openclaw.tools.invoke import Invoke
 
 WARM = 2_000
 WITHOUT, WITH = "without", "with"
-READS, LOOKS, ALLOWED = "reads", "looks", "allowed"
-# The same tool of two servers. The first is trusted with saying that it only reads and reaches nobody; `LOOKS` is the same tool as if its
-# server had not said the second. Of the other server a pattern allows what it is called with.
-TOOLS = {READS: "trusted__echo", LOOKS: "trusted__echo", ALLOWED: "other__echo"}
+READS, LOOKS, CONFIRMED, ALLOWED = "reads", "looks", "confirmed", "allowed"
+# The same tool of three servers. The first is trusted with saying that it only reads and reaches nobody; `LOOKS` is the same tool as if its
+# server had not said the second. Of the next a person confirmed that it only reads. Of the last a pattern allows what it is called with.
+TOOLS = {READS: "trusted__echo", LOOKS: "trusted__echo", CONFIRMED: "confirmed__echo", ALLOWED: "other__echo"}
 # Calls of a turn, and turns each way in a round.
-CALLS = {READS: 100, LOOKS: 100, ALLOWED: 1_000}
-TURNS = {READS: 10, LOOKS: 10, ALLOWED: 1}
+CALLS = {READS: 100, LOOKS: 100, CONFIRMED: 100, ALLOWED: 1_000}
+TURNS = {READS: 10, LOOKS: 10, CONFIRMED: 10, ALLOWED: 1}
 ALLOW = f"{TOOLS[ALLOWED]}(text={TEXT[:10]}*)"
 
 
@@ -63,12 +64,16 @@ async def main() -> None:
     rounds = int(sys.argv[1])
     ours = Ours()
     settings = config_of({name.partition("__")[0]: stdio_server() for name in TOOLS.values()})
-    settings["mcp"]["servers"]["other"]["annotations"] = "untrusted"
+    for name in (CONFIRMED, "other"):
+        settings["mcp"]["servers"][name]["annotations"] = "untrusted"
     await ours.open_config({**settings, "tools": {"approval": {"allow": [ALLOW]}}})
     engine, agent = ours.engine, ours.agent
     offered = {tool.name: tool for tool in ours.manager.tools(agent)}
     tools = {case: offered[name] for case, name in TOOLS.items()}
     tools[LOOKS] = open_to_the_world(tools[LOOKS])
+    confirmed = tools[CONFIRMED]
+    assert confirmed.facts is not None
+    await engine.grants.add(read_grant(confirmed, confirmed.facts(), agent=agent))
     bare = Invoke(policy_decide=engine.decide, audit=engine.audit, clock=time.monotonic, running=engine.running)
     ways = {WITHOUT: bare, WITH: engine.invoke}
     for task in (*(int(name) for name in os.listdir("/proc/self/task")), *descendants(os.getpid())):

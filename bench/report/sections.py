@@ -289,8 +289,9 @@ SECTIONS = (
         "OpenClaw alone: processor time of one call that needs no question, without the step in which approvals decide, and what that step "
         "adds: the median difference of two turns, and from which to which it may be (95 in 100). In all of them foreign text has been "
         "read. The first tool only reads and reaches nobody, as its trusted server says: 1,000 turns of 100 calls each way. The "
-        "second may reach others: its arguments are looked at for hosts. The third (100 turns of 1,000 calls) changes things, and a "
-        "pattern allows its argument: every value is looked for in the foreign text.",
+        "second may reach others: its arguments are looked at for hosts. The third is the same of a server that is not trusted, and a "
+        "person confirmed that it only reads, which another process may take back. The fourth (100 turns of 1,000 calls) changes things, "
+        "and a pattern allows its argument: every value is looked for in the foreign text.",
         (
             Column("reads call", "it only reads and reaches nobody, without"),
             Column("reads added", "added"),
@@ -300,6 +301,10 @@ SECTIONS = (
             Column("looks added", "added"),
             Column("looks least", "at least"),
             Column("looks most", "at most"),
+            Column("confirmed call", "a person confirmed that it only reads, without"),
+            Column("confirmed added", "added"),
+            Column("confirmed least", "at least"),
+            Column("confirmed most", "at most"),
             Column("allowed call", "a pattern allows it, without"),
             Column("allowed added", "added"),
             Column("allowed least", "at least"),

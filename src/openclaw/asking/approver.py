@@ -1,11 +1,11 @@
 """The approval of a call: what the rules say of it, a question where they leave it to a person, and what becomes of the answer.
 
-Owns the `Approve` step of every call (`tools/invoke.py`): the verdict comes from security/approval.py, and one that holds for every call of
-a tool is kept until the rules or the grants behind it change, so that a call which needs no question costs next to nothing. Where the rules
-alone let it run it is marked on what policy says of the tool, and calls pass us by; what they are held against then stands twice, in
-`approve` and in `Invoke`. The calls of one turn are asked about one after the other, and each is decided anew when its turn comes: what
-was granted meanwhile runs, what was declined is not asked again. Only an offer that was made is a yes; nothing else is. Shows nothing: that
-is the asker's business. What is said is approval_words.py's.
+Owns the `Approve` step of every call (`tools/invoke.py`): the verdict comes from security/approval.py, and one that holds for every call
+of a tool is kept until the rules or the grants behind it change, so that a call which needs no question costs next to nothing. A tool
+that only reads is marked on what policy says of it, and its calls pass us by, with grants behind it for as long as those are known to be
+there; what they are held against then stands twice, in `approve` and in `Invoke`. The calls of one turn are asked about one after the
+other, and each is decided anew when its turn comes: what was granted meanwhile runs, what was declined is not asked again. Only an offer
+that was made is a yes; nothing else is. Shows nothing: that is the asker's business. What is said is approval_words.py's.
 """
 
 import asyncio
@@ -133,8 +133,10 @@ class Approver:
         self._own = own
         self._clock = clock
         self._decision = decision
-        # Those that have a mark of ours.
-        self._cleared: list[Decision] = []
+        # Those that have a mark of ours, by their id.
+        self._cleared: dict[int, Decision] = {}
+        if decision is not None:
+            grants.follow(self._unclear)
         # By whether foreign text was read, and then by the tool's id; what is kept holds the tool, so that no other gets its id.
         self._kept: tuple[dict[int, _Kept], dict[int, _Kept]] = ({}, {})
         self._facts: dict[int, tuple[Tool, ToolFacts | None]] = {}
@@ -148,7 +150,7 @@ class Approver:
         self._unclear()
 
     def _unclear(self) -> None:
-        for decision in self._cleared:
+        for decision in self._cleared.values():
             decision.clear(None)
         self._cleared.clear()
 
@@ -172,7 +174,9 @@ class Approver:
                     if self._may_send_data(plain_names, call.request.arguments):
                         return self._decided(call, conversation)
                     break
-        if kept.own is not None and self._may_change_ours(kept.own, call, conversation):
+        if kept.own is None:
+            self._clear(kept)
+        elif self._may_change_ours(kept.own, call, conversation):
             return self._decided(call, conversation)
         return None
 
@@ -288,20 +292,19 @@ class Approver:
             plain_names = None if reaches_nobody(case.facts) else _plain_names(case.arguments)
             kept = _Kept(case.tool, case.agent, revision, own, plain_names)
             all_kept[id(case.tool)] = kept
-            if own is None and revision is None:
+            if own is None:
                 self._clear(kept)
 
     def _clear(self, kept: _Kept) -> None:
-        """Let calls pass by without asking us at all. Of a tool that only reads it makes no difference whether foreign text was read, but
-        for hosts; and no grant had to be looked up."""
+        """Let calls pass by without asking us at all, until grants that were looked up for it may be others. Of a tool that only reads it
+        makes no difference whether foreign text was read, but for hosts."""
         if self._decision is None:
             return
         if len(self._cleared) >= _MOST_KEPT:
             self._unclear()
         decision = self._decision(kept.tool, kept.agent)
-        if decision.cleared is None:
-            self._cleared.append(decision)
-        decision.clear(kept.tool, kept.plain_names)
+        self._cleared[id(decision)] = decision
+        decision.clear(kept.tool, kept.plain_names, until=None if kept.revision is None else self._grants.good_until)
 
     def _was_used(self, ids: Sequence[str]) -> None:
         try:

@@ -6,7 +6,7 @@ grants nothing: what may have been revoked is asked about again.
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import date
 from typing import Any, Final
 
@@ -37,12 +37,20 @@ class FleetGrants:
         self._used: dict[str, str] = {}
         self._revision = 0
         self._noting: set[asyncio.Task[None]] = set()
+        self._followers: list[Callable[[], None]] = []
         revisions.follow(GRANT, self._load)
 
     @property
     def revision(self) -> int:
         # Another number while nothing is known: whoever kept a verdict decides anew.
         return self._revision if self._revisions.is_checked else -1
+
+    @property
+    def good_until(self) -> float:
+        return self._revisions.good_until
+
+    def follow(self, changed: Callable[[], None]) -> None:
+        self._followers.append(changed)
 
     def all(self) -> tuple[Grant, ...]:
         return self._grants if self._revisions.is_checked else ()
@@ -110,6 +118,8 @@ class FleetGrants:
         if grants != self._grants:
             self._grants = grants
             self._revision += 1
+            for changed in self._followers:
+                changed()
 
 
 async def read_all(database: Database) -> list[KeptGrant]:

@@ -49,7 +49,11 @@ class Revisions:
 
     @property
     def is_checked(self) -> bool:
-        return self._clock() - self._looked_at < GOOD_FOR
+        return self._clock() < self.good_until
+
+    @property
+    def good_until(self) -> float:
+        return self._looked_at + GOOD_FOR
 
     async def start(self) -> None:
         """Look now, and from now on. A database that is away is asked again until it is back."""

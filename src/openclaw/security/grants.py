@@ -53,12 +53,21 @@ _NEVER: _Stamp = (-1, -1, -1)
 
 
 class Grants(Protocol):
-    """What a person allowed for good. Asked at every call: what is not awaited costs next to nothing, and knows the changes of others a
-    moment late. `add`, `revoke` and `used` raise StoreError when nothing can be kept."""
+    """What a person allowed for good. What is not awaited costs next to nothing, and knows the changes of others a moment late. `add`,
+    `revoke` and `used` raise StoreError when nothing can be kept."""
 
     @property
     def revision(self) -> int:
         """Changes whenever the grants do."""
+        ...
+
+    @property
+    def good_until(self) -> float:
+        """For so long (monotonic) the revision that was asked for last needs not be asked for again, but for what `follow` tells."""
+        ...
+
+    def follow(self, changed: Callable[[], None]) -> None:
+        """`changed` is called in the loop, whenever this process has changed the grants, or sees that others have."""
         ...
 
     def all(self) -> tuple[Grant, ...]: ...
@@ -101,6 +110,7 @@ class GrantStore:
         self._stamp: _Stamp = _NEVER
         self._revision = 0
         self._look_at = -math.inf
+        self._followers: list[Callable[[], None]] = []
 
     @property
     def revision(self) -> int:
@@ -110,6 +120,17 @@ class GrantStore:
             self._look_at = now + LOOK_EVERY
             self._look()
         return self._revision
+
+    @property
+    def good_until(self) -> float:
+        return self._look_at
+
+    def follow(self, changed: Callable[[], None]) -> None:
+        self._followers.append(changed)
+
+    def _tell(self) -> None:
+        for changed in self._followers:
+            changed()
 
     def all(self) -> tuple[Grant, ...]:
         self._look()
@@ -129,13 +150,16 @@ class GrantStore:
     async def add(self, *grants: Grant) -> None:
         # The file may be in another process' hands.
         await asyncio.to_thread(self._add, grants)
+        self._tell()
 
     def _add(self, grants: Iterable[Grant]) -> None:
         with self._writing() as kept:
             kept += [KeptGrant(one) for one in fresh_of((one.grant for one in kept), grants)]
 
     async def revoke(self, grant_id: str) -> bool:
-        return await asyncio.to_thread(self._revoke, grant_id)
+        was_there = await asyncio.to_thread(self._revoke, grant_id)
+        self._tell()
+        return was_there
 
     def _revoke(self, grant_id: str) -> bool:
         with self._writing() as kept:
@@ -190,6 +214,7 @@ class GrantStore:
         except StoreError as error:
             _log.error("No grants are in force: %s", error)
             self._set(())
+        self._tell()
 
     def _set(self, kept: Iterable[KeptGrant]) -> None:
         kept = tuple(kept)

@@ -97,7 +97,8 @@ class Decision(msgspec.Struct):
 
     `cleared` is the approver's mark (`asking/approver.py`), which stands here because every call comes by: the tool of which no call needs
     anybody's approval, but where something was declined in the turn, or where foreign text was read and an argument may name a host: it is
-    no text, has a colon, or its name is none of `plain_names`. Without these the tool reaches no host at all.
+    no text, has a colon, or its name is none of `plain_names`. Without these the tool reaches no host at all. `until` is when (monotonic)
+    the mark has to be set anew, because it rests on grants, which others may revoke.
     """
 
     allowed: bool
@@ -105,10 +106,11 @@ class Decision(msgspec.Struct):
     where: str = ""
     cleared: Tool | None = None
     plain_names: Collection[str] | None = ()
+    until: float | None = None
 
-    def clear(self, tool: Tool | None, plain_names: Collection[str] | None = ()) -> None:
+    def clear(self, tool: Tool | None, plain_names: Collection[str] | None = (), *, until: float | None = None) -> None:
         """Set the approver's mark; without a tool, take it away."""
-        self.cleared, self.plain_names = tool, plain_names
+        self.cleared, self.plain_names, self.until = tool, plain_names, until
 
     def __str__(self) -> str:
         return f"{self.rule} ({self.where})" if self.where else self.rule

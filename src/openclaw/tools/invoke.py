@@ -155,7 +155,11 @@ class Invoke:
                 asking: Awaitable[str | None] | None = None
                 if (approve := self._approve) is None:
                     pass
-                elif decision.cleared is not tool or not conversation.declined.is_empty:
+                elif (
+                    decision.cleared is not tool
+                    or not conversation.declined.is_empty
+                    or ((until := decision.until) is not None and self._clock() >= until)
+                ):
                     asking = approve(call)
                 elif (plain_names := decision.plain_names) is not None and conversation.foreign.was_read:
                     arguments = call.request.arguments

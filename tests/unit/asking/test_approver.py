@@ -66,6 +66,8 @@ class Desk:
     own: OwnPlaces = OwnPlaces()
     policies: dict[str, Policy] = field(default_factory=dict)
     now: float = 0.0
+    # What time it is for a call.
+    clock_of_calls: Callable[[], float] = lambda: 0.0
     # Is told of the calls that the approver is asked about.
     looks: Callable[[Mapping[str, Any]], None] | None = None
 
@@ -84,7 +86,7 @@ class Desk:
         self._invoke = Invoke(
             policy_decide=self.policy_of,
             audit=Trail(),
-            clock=lambda: 0.0,
+            clock=lambda: self.clock_of_calls(),
             running=self.running,
             approve=self._approve,
         )
@@ -579,6 +581,46 @@ async def test_a_person_who_confirmed_that_a_tool_only_reads_is_not_asked(desk: 
     for _ in range(2):
         assert await desk.call(desk.tool(), here(person), text="milk") == "done"
     assert person.asked == []
+
+
+READS_ONLY = Grant("g_1", "add", "notes:1", "digest one", as_read=True)
+
+
+async def test_a_tool_that_a_person_confirmed_is_not_looked_at_again_until_it_is_revoked(desk: Desk) -> None:
+    await desk.grants.add(READS_ONLY)
+    tool, person = desk.tool(), Person(NO)
+    conversation = here(person)
+    looked: list[Mapping[str, Any]] = []
+    desk.looks = looked.append
+    assert [await desk.call(tool, conversation, text=text) for text in ("a", "b", "c")] == ["done"] * 3
+    assert looked == [{"text": "a"}]
+    # A grant that has nothing to do with it: one look, and no more.
+    await desk.grants.add(Grant("g_2", "other", "notes:1", "digest one"))
+    assert [await desk.call(tool, conversation, text=text) for text in ("d", "e", "f")] == ["done"] * 3
+    assert looked == [{"text": "a"}, {"text": "d"}]
+
+    assert await desk.grants.revoke("g_1")
+    assert "the person declined" in await desk.call(tool, conversation, text="g")
+
+
+async def test_a_tool_that_a_person_confirmed_is_looked_at_once_in_a_while_in_case_others_revoked_it(
+    tmp_path: Path,
+) -> None:
+    now = 0.0
+    store = GrantStore(tmp_path / "approvals.json", clock=lambda: now)
+    desk = Desk(grants=store, clock_of_calls=lambda: now)
+    await store.add(READS_ONLY)
+    tool, person = desk.tool(), Person(NO)
+    looked: list[Mapping[str, Any]] = []
+    desk.looks = looked.append
+    for text in ("a", "b", "c", "d"):
+        assert await desk.call(tool, here(person), text=text) == "done"
+        now += LOOK_EVERY / 2
+    assert looked == [{"text": "a"}, {"text": "c"}]
+
+    assert await GrantStore(tmp_path / "approvals.json").revoke("g_1")
+    now += LOOK_EVERY
+    assert "the person declined" in await desk.call(tool, here(person), text="e")
 
 
 async def test_what_may_change_our_config_or_state_is_asked_about_whatever_was_granted(tmp_path: Path) -> None:

@@ -43,6 +43,14 @@ async def test_a_grant_is_there_for_every_process_and_after_a_restart(file: Path
     assert one.all() == ()
 
 
+async def test_who_follows_hears_of_what_another_process_did_when_it_is_looked_at(file: Path) -> None:
+    one, other = GrantStore(file), GrantStore(file)
+    told: list[int] = []
+    one.follow(lambda: told.append(len(one.all())))
+    await other.add(grant())
+    assert (one.all(), told) == ((grant(),), [1])
+
+
 async def test_what_two_add_is_all_kept(file: Path) -> None:
     one, other = GrantStore(file), GrantStore(file)
     await one.add(grant(1))

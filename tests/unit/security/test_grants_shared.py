@@ -1,5 +1,6 @@
 """Grants, wherever they are kept: the same promises in memory, in a file and in PostgreSQL."""
 
+import time
 from collections.abc import AsyncIterator
 from datetime import date
 from pathlib import Path
@@ -50,6 +51,19 @@ async def test_the_revision_stays_while_nothing_changes(grants: Grants) -> None:
     before = grants.revision
     await grants.add(grant())
     assert (await grants.revoke("g_2"), grants.revision) == (False, before)
+
+
+async def test_who_follows_is_told_by_the_time_that_a_change_is_made(grants: Grants) -> None:
+    told: list[tuple[Grant, ...]] = []
+    grants.follow(lambda: told.append(grants.all()))
+    await grants.add(grant())
+    added = told[-1]
+    await grants.revoke("g_1")
+    assert (added, told[-1]) == ((grant(),), ())
+
+
+async def test_what_was_said_last_is_good_for_a_while(grants: Grants) -> None:
+    assert (grants.revision, grants.good_until > time.monotonic()) == (grants.revision, True)
 
 
 async def test_the_same_permission_twice_is_one(grants: Grants) -> None:
