@@ -268,6 +268,33 @@ def test_tools_explain_says_whether_a_call_is_asked_about_and_by_which_rule(pers
     }
 
 
+def test_approvals_explain_says_what_becomes_of_one_call_now_and_after_foreign_text(person: Program) -> None:
+    person.configure('{\n  tools: {alsoAllow: ["exec"],\n    approval: {allow: ["write(path=notes/**)"]}}\n}')
+    words = {"write": ("path=notes/a.md", "content=milk"), "read": ("path=a.md",), "exec": ('command=["ls"]',)}
+    ran = {name: person.run("approvals", "explain", name, *given) for name, given in words.items()}
+    now = 'is asked about, and runs where nobody can be: it changes things and no rule allows it (tools.approval.mode "writes")'
+    later = "is asked about, and is refused where nobody can be"
+    assert {name: (done.code, done.out.splitlines()) for name, done in ran.items()} == {
+        "write": (
+            0,
+            [
+                'write (write) runs: allow "write(path=notes/**)" names it (openclaw.json:3 tools.approval.allow)',
+                f"  after text that nobody checked, a call with values from there {later}: the value of path came from "
+                "somebody else and the value of content came from somebody else (tools.approval.taint)",
+            ],
+        ),
+        "read": (0, ['read (read) runs: it only reads (tools.approval.mode "writes")']),
+        "exec": (
+            1,
+            [
+                f"exec (write, exec) {now}",
+                f"  after text that nobody checked, a call {later}: it runs a program after text of somebody else was read "
+                "(tools.approval.taint)",
+            ],
+        ),
+    }
+
+
 def test_tools_explain_says_where_it_looked_for_a_name_nobody_offers(person: Program) -> None:
     found = person.run("tools", "explain", "raed", "--json").data
     assert found["reason"] == 'nothing offers a tool of this name. Did you mean "read"?'

@@ -30,6 +30,8 @@ from openclaw.tool import Tool
 _SHOWN = 60
 # A source that no conversation has: it stands for any.
 _ANY_SOURCE = "somebody else"
+# The row of the table about values of foreign text.
+_FOREIGN_VALUE = 7
 
 
 class KnownServer(msgspec.Struct, frozen=True):
@@ -177,7 +179,10 @@ async def explain(context: Context, parsed: Parsed) -> int:
     else:
         context.console.line(clean_terminal(f"{tool.name} ({', '.join(case.risk.classes)}) {_told(case, verdict)}"))
         if (after.action, after.rule) != (verdict.action, verdict.rule):
-            context.console.line(clean_terminal(f"  after text that nobody checked, it {_told(case, after)}"))
+            # What it says of values then is a supposition.
+            values = " with values from there" if after.by_foreign and after.step == _FOREIGN_VALUE else ""
+            line = f"  after text that nobody checked, a call{values} {_told(case, after)}"
+            context.console.line(clean_terminal(line))
     return 0 if verdict.action == "run" else 1
 
 
