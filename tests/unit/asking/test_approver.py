@@ -145,10 +145,15 @@ async def test_what_only_reads_is_nobodys_question(desk: Desk) -> None:
 
 
 TRUSTED = replace(FACTS, trusts_annotations=True)
+# A person's word that this tool only reads.
+READS_ONLY = Grant("g_1", "add", "notes:1", "digest one", as_read=True)
 
 
-async def test_what_is_known_to_need_nobody_is_not_even_looked_at_again(desk: Desk) -> None:
-    tool, conversation = desk.tool(facts=TRUSTED), here()
+@pytest.mark.parametrize("facts", [TRUSTED, FACTS])
+async def test_what_is_known_to_need_nobody_is_not_even_looked_at_again(desk: Desk, facts: ToolFacts) -> None:
+    if facts is FACTS:
+        await desk.grants.add(READS_ONLY)
+    tool, conversation = desk.tool(facts=facts), here()
     looked: list[Mapping[str, Any]] = []
     desk.looks = looked.append
     # From the first result on it is a conversation that has read foreign text: what may name a host is looked at.
@@ -576,14 +581,11 @@ async def test_a_yes_for_good_that_cannot_be_kept_is_a_yes_for_once(tmp_path: Pa
 
 
 async def test_a_person_who_confirmed_that_a_tool_only_reads_is_not_asked(desk: Desk) -> None:
-    await desk.grants.add(Grant("g_1", "add", "notes:1", "digest one", as_read=True))
+    await desk.grants.add(READS_ONLY)
     person = Person(NO)
     for _ in range(2):
         assert await desk.call(desk.tool(), here(person), text="milk") == "done"
     assert person.asked == []
-
-
-READS_ONLY = Grant("g_1", "add", "notes:1", "digest one", as_read=True)
 
 
 async def test_a_tool_that_a_person_confirmed_is_not_looked_at_again_until_it_is_revoked(desk: Desk) -> None:
