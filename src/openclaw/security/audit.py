@@ -12,12 +12,13 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from itertools import islice
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import msgspec
+from msgspec import structs
 
 from openclaw.content import ToolCall, to_json
-from openclaw.conversation import PANEL
+from openclaw.conversation import PANEL, Conversation
 from openclaw.event_hub import EventHub
 from openclaw.log import iso_time, one_line, short_hash
 from openclaw.redact import known_forms, redact
@@ -63,10 +64,19 @@ def shape(value: Any, *, depth: int = 0) -> Any:
 _MOST_WORDINGS = 1_024
 _LONGEST_WORDING = 1_024
 
-_Event = Literal["request", "outcome"]
 _CALLS = ("request", "outcome")
 # Kinds of arguments whose shape is their kind.
 _PLAIN = frozenset(_KINDS)
+
+
+class _Wording(msgspec.Struct, frozen=True, eq=False):
+    """What both records of a call say of it: what stands behind its id in the first, and in the second up to how it ended. `is_clean` when
+    no known secret stands in them; `searched_for` is what was known then."""
+
+    asked: str
+    ended: str
+    is_clean: bool
+    searched_for: object
 
 
 class AuditEntry(msgspec.Struct, eq=False):
@@ -75,47 +85,22 @@ class AuditEntry(msgspec.Struct, eq=False):
     call: ToolCall
     invocation: Invocation
     tool: Tool | None
-    # What policy said, and how the call ended; nothing before it was noted.
-    decision: Decision | None = None
-    outcome: str = ""
-    seconds: float = 0.0
-    result_bytes: int | None = None
-    # When it was asked for and when it ended.
-    asked_at: float = 0.0
-    ended_at: float = 0.0
-    # What both records say, the id first, and what the first says of the decision, once one of them was written; whether no known secret
-    # stands in them, and what was known then.
-    said: str = ""
-    said_of_decision: str = ""
-    is_clean: bool = False
-    searched_for: object = None
+    # What both records say, and its id in a JSON text: once one of them was written.
+    wording: _Wording | None = None
+    id: str = ""
 
-    def worded(self, call: str, wording: "_Wording", searched_for: object, *, is_clean: bool) -> None:
-        """`call` is its id as JSON."""
-        self.said, self.said_of_decision = f"{call},{wording.facts}", wording.decision
-        self.is_clean, self.searched_for = is_clean, searched_for
-
-    def decided(self, decision: Decision, now: float) -> None:
-        self.decision, self.asked_at = decision, now
-
-    def over(self, outcome: str, seconds: float, result_bytes: int | None, now: float) -> None:
-        self.outcome, self.seconds, self.result_bytes, self.ended_at = outcome, seconds, result_bytes, now
-
-
-class _Wording(msgspec.Struct, frozen=True):
-    """What both records of a call say of it and what the first says of the decision, as members of a JSON object; and whether no known
-    secret stands in them."""
-
-    facts: str
-    decision: str
-    is_clean: bool
+    def worded(self, wording: _Wording, id: str) -> None:
+        self.wording, self.id = wording, id
 
 
 # A call of a tool that does not exist is never decided about.
 _UNDECIDED = Decision(False, "")
 
-# What is written next: a record of a call, or one of something else as it stands.
-_Note = tuple[_Event, AuditEntry] | dict[str, Any]
+# What is written next: that a call was asked for, with what policy says and when; how it ended, with the seconds it took, the bytes of its
+# result and when; or a record of something else as it stands. Plain tuples: to set a field of an entry costs more than to make one.
+_Asked = tuple[AuditEntry, Decision, float]
+_Ended = tuple[AuditEntry, str, float, int | None, float]
+_Note = _Asked | _Ended | dict[str, Any]
 
 
 class CallRecorded(msgspec.Struct, frozen=True):
@@ -198,15 +183,13 @@ class AuditLog:
 
     def asked(self, entry: AuditEntry, decision: Decision) -> None:
         """A model asks for a call; `decision` is what policy says. Never raises."""
-        entry.decided(decision, self._clock())
-        self._notes.append(("request", entry))
+        self._notes.append((entry, decision, self._clock()))
         if self._due_in is None or len(self._notes) >= TOGETHER or self._due_in.is_closed():
             self._see_to_notes()
 
     def ended(self, entry: AuditEntry, outcome: str, seconds: float, *, result_bytes: int | None = None) -> None:
         """A call is over, or was never made: `ok`, `error`, `refused`, … Never raises."""
-        entry.over(outcome, seconds, result_bytes, self._clock())
-        self._notes.append(("outcome", entry))
+        self._notes.append((entry, outcome, seconds, result_bytes, self._clock()))
         if self._due_in is None or len(self._notes) >= TOGETHER or self._due_in.is_closed():
             self._see_to_notes()
 
@@ -261,55 +244,55 @@ class AuditLog:
             self._wordings.clear()
         known = self._searched_for
         # Each is another one, which is not worth keeping, and together they take one search.
-        ids = "".join(
-            [f"{note[1].call.id} " for note in notes if type(note) is tuple and note[1].searched_for is not known]
-        )
+        ids = " ".join([note[0].call.id for note in notes if type(note) is tuple])
         are_ids_clean = redact(ids) == ids
         # Then they are written as they stand; so nearly all are.
         are_ids_plain = ids.isascii() and ids.isprintable() and '"' not in ids and "\\" not in ids
         lines: list[str] = []
-        # Many are of the same millisecond, and many in a row are alike.
+        # Many are of the same millisecond, and many of the same tool are alike.
         begins = ends = 0.0
-        moment = ""
-        like: AuditEntry | None = None
-        wording = _Wording("", "", False)
+        asked = ended = ""
+        likes: dict[int, _Like] = {}
         for note in notes:
             try:
                 if type(note) is not tuple:
                     lines.append(_json_line(_masked(note)))
                     continue
-                event, entry = note
-                if entry.searched_for is not known:
-                    id = entry.call.id
-                    call = f'"{id}"' if are_ids_plain and len(id) <= _LONGEST_TEXT else _text(id)
-                    if like is None or not _are_alike(like, entry):
-                        wording, like = self._worded(entry), entry
-                    entry.worded(call, wording, known, is_clean=wording.is_clean and are_ids_clean)
-                at = entry.asked_at if event == "request" else entry.ended_at
+                entry, at = note[0], note[-1]
+                wording = entry.wording
+                if wording is None or wording.searched_for is not known:
+                    decision = note[1] if len(note) == 3 else _UNDECIDED
+                    like = likes.get(id(entry.tool))
+                    if like is None or not like.fits(entry, decision):
+                        like = likes[id(entry.tool)] = _like(entry, decision, self._worded(entry, decision))
+                    wording = like.wording if are_ids_clean else structs.replace(like.wording, is_clean=False)
+                    call = entry.call.id
+                    is_plain = are_ids_plain and len(call) <= _LONGEST_TEXT
+                    entry.worded(wording, call if is_plain else _text(call))
                 if not begins <= at < ends:
                     begins = int(at * 1000) / 1000
                     ends, moment = begins + 0.001, iso_time(at)
+                    asked = f'{{"time":"{moment}","event":"request","call":"'
+                    ended = f'{{"time":"{moment}","event":"outcome","call":"'
                 # Both lines stand here, and are put together in one go each: two functions for them take a call 0.3 µs.
-                if event == "request":
-                    line = f'{{"time":"{moment}","event":"request","call":{entry.said},{entry.said_of_decision}}}\n'
+                if len(note) == 3:
+                    line = f"{asked}{entry.id}{wording.asked}"
                 else:
-                    size = "" if entry.result_bytes is None else f',"resultBytes":{entry.result_bytes}'
-                    line = (
-                        f'{{"time":"{moment}","event":"outcome","call":{entry.said},"outcome":"{entry.outcome}",'
-                        f'"durationMs":{entry.seconds * 1000:.3f}{size}}}\n'
-                    )
-                lines.append(line if entry.is_clean else _json_line(_masked(msgspec.json.decode(line))))
+                    _, outcome, seconds, size, _ = note
+                    end = "}\n" if size is None else f',"resultBytes":{size}}}\n'
+                    line = f'{ended}{entry.id}{wording.ended}{outcome}","durationMs":{seconds * 1000:.3f}{end}'
+                lines.append(line if wording.is_clean else _json_line(_masked(msgspec.json.decode(line))))
             except Exception as error:
                 self._failed(error)
         return lines
 
-    def _worded(self, entry: AuditEntry) -> _Wording:
+    def _worded(self, entry: AuditEntry, decision: Decision) -> _Wording:
         arguments = entry.call.arguments
         kinds = tuple(map(type, arguments.values()))
         if not _PLAIN.issuperset(kinds):
             # What is nested has a shape of its own.
-            return _wording(entry)
-        tool, decision, conversation = entry.tool, entry.decision or _UNDECIDED, entry.invocation.conversation
+            return _wording(entry, decision, self._searched_for)
+        tool, conversation = entry.tool, entry.invocation.conversation
         alike = (
             conversation.agent,
             conversation.session,
@@ -325,8 +308,8 @@ class AuditLog:
         )
         wording = self._wordings.get(alike)
         if wording is None:
-            wording = _wording(entry)
-            if len(wording.facts) <= _LONGEST_WORDING and all(len(name) <= _LONGEST_NAME for name in arguments):
+            wording = _wording(entry, decision, self._searched_for)
+            if len(wording.ended) <= _LONGEST_WORDING and all(len(name) <= _LONGEST_NAME for name in arguments):
                 if len(self._wordings) >= _MOST_WORDINGS:
                     self._wordings.clear()
                 self._wordings[alike] = wording
@@ -340,21 +323,46 @@ class AuditLog:
             _log.warning("The audit trail at %s cannot be written: %s.", self.trail.shown(), reason)
 
 
-def _are_alike(one: AuditEntry, other: AuditEntry) -> bool:
-    """Whether both are surely worded alike, at one look."""
-    its, others = one.call.arguments, other.call.arguments
-    return (
-        one.tool is other.tool
-        and one.decision is other.decision
-        and one.invocation.conversation is other.invocation.conversation
-        and one.call.name == other.call.name
-        and (kinds := [*map(type, its.values())]) == [*map(type, others.values())]
-        and [*its] == [*others]
-        and _PLAIN.issuperset(kinds)
+class _Like(msgspec.Struct, frozen=True, eq=False):
+    """A call, to know others by at one look that are surely worded like it; without `kinds` none is."""
+
+    tool: Tool | None
+    decision: Decision
+    conversation: Conversation
+    name: str
+    arguments: list[str]
+    kinds: list[type] | None
+    wording: _Wording
+
+    def fits(self, entry: AuditEntry, decision: Decision) -> bool:
+        call = entry.call
+        arguments = call.arguments
+        return (
+            entry.tool is self.tool
+            and decision is self.decision
+            and entry.invocation.conversation is self.conversation
+            and call.name == self.name
+            and [*arguments] == self.arguments
+            and [*map(type, arguments.values())] == self.kinds
+        )
+
+
+def _like(entry: AuditEntry, decision: Decision, wording: _Wording) -> _Like:
+    call = entry.call
+    kinds = [*map(type, call.arguments.values())]
+    return _Like(
+        entry.tool,
+        decision,
+        entry.invocation.conversation,
+        call.name,
+        [*call.arguments],
+        # What is nested has a shape of its own, which its kind does not tell.
+        kinds if _PLAIN.issuperset(kinds) else None,
+        wording,
     )
 
 
-def _wording(entry: AuditEntry) -> _Wording:
+def _wording(entry: AuditEntry, decision: Decision, known: object) -> _Wording:
     """Who calls what, with what kind of arguments, and what policy said."""
     kind, origin = (entry.tool.kind, entry.tool.origin) if entry.tool is not None else ("unknown", "")
     facts = {
@@ -366,11 +374,13 @@ def _wording(entry: AuditEntry) -> _Wording:
         "arguments": shape(entry.call.arguments),
         **({"by": PANEL} if entry.invocation.conversation.surface == PANEL else {}),
     }
-    decision = entry.decision or _UNDECIDED
     said = {"allowed": decision.allowed, "rule": decision.rule, "where": decision.where}
     # Searched is all that we did not choose ourselves, but for the id of the call.
     searched = f"{to_json(facts).decode()}\n{decision.rule}\n{decision.where}"
-    return _Wording(_members(facts), _members(said), redact(searched) == searched)
+    members = _members(facts)
+    return _Wording(
+        f'",{members},{_members(said)}}}\n', f'",{members},"outcome":"', redact(searched) == searched, known
+    )
 
 
 def _members(value: dict[str, Any]) -> str:
@@ -378,7 +388,8 @@ def _members(value: dict[str, Any]) -> str:
 
 
 def _text(id: str) -> str:
-    return to_json(one_line(id, _LONGEST_TEXT)).decode()
+    """As it stands in a JSON text, without the quotes."""
+    return to_json(one_line(id, _LONGEST_TEXT)).decode()[1:-1]
 
 
 def _json_line(record: dict[str, Any]) -> str:

@@ -235,6 +235,39 @@ async def test_records_stand_in_the_order_things_happened(tmp_path: Path) -> Non
     assert found == [("1", "request"), ("1", "outcome"), ("2", "request")]
 
 
+async def test_calls_that_are_written_together_are_worded_like_calls_that_are_written_alone(tmp_path: Path) -> None:
+    other = Tool("mcp_files_read", "", parameters({}), nothing, kind="mcp", origin="files")
+    elsewhere = Invocation(Conversation("main", "agent:main:another"))
+    yes, no = Decision(True, "any"), Decision(False, 'deny "mcp_*"', "openclaw.json:4")
+    one, two = {"query": "a", "limit": 3}, {"limit": 3, "query": "a"}
+    calls: list[tuple[str, Tool, dict[str, Any], Invocation, Decision]] = [
+        ("1", TOOL, one, INVOCATION, yes),
+        ("2", other, one, INVOCATION, yes),
+        ("3", TOOL, one, INVOCATION, yes),
+        ("4", other, two, INVOCATION, yes),
+        ("5", TOOL, two, INVOCATION, yes),
+        ("6", TOOL, {"query": ["a"]}, INVOCATION, yes),
+        ("7", TOOL, {"query": ["a", "b"]}, INVOCATION, yes),
+        ("8", TOOL, {"query": None}, elsewhere, yes),
+        ("9", TOOL, {"query": None}, INVOCATION, no),
+        ('"1\\0', TOOL, {"query": None}, INVOCATION, no),
+    ]
+    paths = [tmp_path / "together.jsonl", tmp_path / "alone.jsonl"]
+    together, alone = (AuditLog(AuditFile(path), clock=lambda: 1_700_000_000.25) for path in paths)
+    for log in (together, alone):
+        for id, tool, arguments, invocation, decision in calls:
+            entry = AuditEntry(ToolCall(id, tool.name, arguments), invocation, tool)
+            log.asked(entry, decision)
+            if log is alone:
+                log.flush()
+            log.ended(entry, "ok", 0.25, result_bytes=7)
+            if log is alone:
+                log.flush()
+        log.close()
+    assert [record["call"] for record in records(paths[0])] == [call[0] for call in calls for _ in range(2)]
+    assert records(paths[0]) == records(paths[1])
+
+
 @given(
     st.lists(
         st.dictionaries(
