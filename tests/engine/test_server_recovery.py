@@ -254,6 +254,20 @@ async def test_a_forgotten_mcp_session_is_begun_again_and_the_call_sent_once(tmp
         assert manager.status()[0].state == "ready"
 
 
+async def test_a_call_whose_session_is_forgotten_twice_in_a_row_is_not_sent_a_third_time(tmp_path: Path) -> None:
+    async def forgotten(server: HttpServer, request: web.Request, message: Message) -> web.Response:
+        server.fault("tools/call", forgotten)
+        return web.Response(status=404)
+
+    async with Site("streamable-http", tmp_path) as site, Manager([site.spec()]) as manager:
+        assert site.http
+        site.http.fault("tools/call", forgotten)
+        refused = await manager.call("shop__count", {"key": "1"})
+        assert (refused.is_error, "no longer knows the MCP session" in refused.fault) == (True, True)
+        assert (site.http.methods().count("tools/call"), site.http.methods().count("initialize")) == (2, 2)
+        assert site.log == []
+
+
 async def test_a_call_made_while_a_session_is_begun_again_waits_for_it(tmp_path: Path) -> None:
     begun, gate = asyncio.Event(), asyncio.Event()
 

@@ -13,7 +13,14 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Raw
 
-from openclaw.errors import ConnectError, ProtocolError, RpcError, SessionExpiredError, TransportError
+from openclaw.errors import (
+    ConnectError,
+    OpenClawError,
+    ProtocolError,
+    RpcError,
+    SessionExpiredError,
+    TransportError,
+)
 from openclaw.mcp.handlers import Handlers, Mode
 from openclaw.mcp.paging import Pages
 from openclaw.mcp.rounds import PAGES_NEEDED, Rounds, VisitedPages, visit_pages
@@ -99,7 +106,8 @@ class Client:
         self._renewing = asyncio.Lock()
         # From when a session was found to be forgotten until there is another.
         self._is_renewing = False
-        self._generation = 0
+        # How many sessions were begun anew.
+        self.generation = 0
         self._failed_renewals = 0
 
     async def call_tool(
@@ -113,26 +121,115 @@ class Client:
         headers: Mapping[str, str] | None = None,
         invocation: Invocation | None = None,
     ) -> Result:
-        """`invocation` is handed to whoever answers what the server asks about this call."""
-        params = {"name": name, "arguments": arguments}
+        """Call a tool to the end of it: `begin_call`, and `go_on` where that needs more."""
+        generation = self.generation
+        outcome: Result | InputRequired | RpcError | SessionExpiredError
         try:
-            raw = await self._request(
-                "tools/call",
-                params,
-                timeout=timeout,
-                max_total=max_total,
-                on_progress=on_progress,
-                name=name,
-                headers=headers,
-                invocation=invocation,
+            outcome = read_call(
+                await self.begin_call(
+                    name,
+                    arguments,
+                    timeout=timeout,
+                    max_total=max_total,
+                    on_progress=on_progress,
+                    headers=headers,
+                    invocation=invocation,
+                )
             )
-            answer = read_call(raw)
-        except RpcError as error:
-            if error.code != PAGES_NEEDED or self.agreement.modern:
+            if isinstance(outcome, Result):
+                return outcome
+        except (RpcError, SessionExpiredError) as error:
+            if not self.goes_on(error):
                 raise
+            outcome = error
+        return await self.go_on(
+            outcome,
+            generation,
+            name,
+            arguments,
+            timeout=timeout,
+            max_total=max_total,
+            on_progress=on_progress,
+            headers=headers,
+            invocation=invocation,
+        )
+
+    def begin_call(
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        *,
+        timeout: float,
+        max_total: float,
+        on_progress: OnProgress | None = None,
+        headers: Mapping[str, str] | None = None,
+        invocation: Invocation | None = None,
+    ) -> Awaitable[Raw]:
+        """Send `tools/call` and wait for what comes, which `read_call` reads; `goes_on` says whether that is not the end of it. Who awaits
+        this awaits the connection itself: the two coroutines that stood between took a call over HTTP 3 to 4 % of its instructions.
+        `invocation` is handed to whoever answers what the server asks about this call."""
+        meta = self._declared(invocation) if self._declares else None
+        params = {"name": name, "arguments": arguments}
+        if self._has_sessions and (self._is_renewing or self.connection.link.session_is_doubtful):
+            return self._in_session(
+                "tools/call", params, timeout, max_total, on_progress, name, headers, invocation, meta
+            )
+        return self.connection.request(
+            "tools/call",
+            params,
+            timeout=timeout,
+            max_total=max_total,
+            on_progress=on_progress,
+            name=name,
+            headers=headers,
+            owner=invocation,
+            meta=meta,
+        )
+
+    def goes_on(self, outcome: object) -> bool:
+        """Whether a call that came to this needs more: answers, pages that somebody visits first, or another session."""
+        if isinstance(outcome, RpcError):
             # Nothing was done: the server said what has to come first.
-            await visit_pages(self._server, self._handlers, error, invocation, self._visited, timeout=timeout)
-            answer = None
+            return outcome.code == PAGES_NEEDED and not self.agreement.modern
+        return isinstance(outcome, InputRequired | SessionExpiredError)
+
+    async def go_on(
+        self,
+        outcome: InputRequired | OpenClawError,
+        generation: int,
+        name: str,
+        arguments: Mapping[str, Any],
+        *,
+        timeout: float,
+        max_total: float,
+        on_progress: OnProgress | None = None,
+        headers: Mapping[str, str] | None = None,
+        invocation: Invocation | None = None,
+    ) -> Result:
+        """The rest of a call that `goes_on`. `generation` is that of the session it began in."""
+        params = {"name": name, "arguments": arguments}
+        answer: Result | InputRequired | None = outcome if isinstance(outcome, InputRequired) else None
+        if isinstance(outcome, SessionExpiredError):
+            # Surely not processed: one new session for everybody who is told so, then this request once more.
+            await self._begin_again(generation)
+            try:
+                answer = read_call(
+                    await self.begin_call(
+                        name,
+                        arguments,
+                        timeout=timeout,
+                        max_total=max_total,
+                        on_progress=on_progress,
+                        headers=headers,
+                        invocation=invocation,
+                    )
+                )
+            except RpcError as error:
+                if not self.goes_on(error):
+                    raise
+                await visit_pages(self._server, self._handlers, error, invocation, self._visited, timeout=timeout)
+        elif isinstance(outcome, RpcError):
+            await visit_pages(self._server, self._handlers, outcome, invocation, self._visited, timeout=timeout)
         if isinstance(answer, Result):
             return answer
         return await self._call_in_rounds(
@@ -310,10 +407,10 @@ class Client:
     ) -> Raw:
         if self._is_renewing or self.connection.link.session_is_doubtful:
             # What is sent now would belong to no session, or to one that the server does not seem to know.
-            await self._begin_again(self._generation)
+            await self._begin_again(self.generation)
         is_second = False
         while True:
-            generation = self._generation
+            generation = self.generation
             try:
                 return await self.connection.request(
                     method,
@@ -337,7 +434,7 @@ class Client:
         """A new MCP session, made once for all who wait for it. Raises ConnectError when there is none: nothing was sent then."""
         failures = self._failed_renewals
         async with self._renewing:
-            if generation != self._generation:
+            if generation != self.generation:
                 return
             if failures != self._failed_renewals:
                 raise ConnectError("The MCP session was forgotten, and a new one could not be begun.")
@@ -349,4 +446,4 @@ class Client:
                 self._failed_renewals += 1
                 raise ConnectError(error.message, hint=error.hint) from error
             self._is_renewing = False
-            self._generation += 1
+            self.generation += 1

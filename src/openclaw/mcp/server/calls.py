@@ -34,7 +34,7 @@ from openclaw.mcp.server.state import ServerState, UnavailableError
 from openclaw.mcp.tools.catalog import Catalog
 from openclaw.mcp.tools.definition import NOTHING, is_null
 from openclaw.mcp.tools.output import checked_by_program, is_large, output_fault
-from openclaw.mcp.tools.results import Result
+from openclaw.mcp.tools.results import InputRequired, Result, read_call
 from openclaw.mcp.wording import MAX_LABEL, timed_out
 from openclaw.protocol.eras import HEADER_MISMATCH, MISSING_CAPABILITY
 from openclaw.security.external import clean_label
@@ -51,8 +51,6 @@ _REFUSES_TOOL = frozenset({-32602, -32601})
 _UNKNOWN_TOOL = late_pattern(
     r"(?:MCP error -3260[12]: )?(?:unknown tool\b|tool .{0,160}? (?:not found|does not exist))", re.I
 )
-
-_NO_RESULT = Result()
 
 T = TypeVar("T")
 
@@ -96,25 +94,28 @@ class Calls:
         if not state.try_begin_call(timeout) and (fault := await state.begin_call(timeout, "Tool call")):
             return Result.failed(OwnWords(fault))
         began = self._time()
-        failure: OpenClawError | None = None
+        outcome: Result | InputRequired | OpenClawError | None = None
         try:
             client = state.client
             if client is None or client.connection.is_lost:
                 client = await self._server.client()
             progress = Progress(self._log, name, show_progress, on_progress)
+            generation = client.generation
             try:
-                result = await client.call_tool(
-                    name,
-                    arguments,
-                    timeout=timeout,
-                    max_total=max_total,
-                    on_progress=progress,
-                    headers=self._catalog.headers(name, arguments) if client.mirrors else None,
-                    invocation=invocation,
+                outcome = read_call(
+                    await client.begin_call(
+                        name,
+                        arguments,
+                        timeout=timeout,
+                        max_total=max_total,
+                        on_progress=progress,
+                        headers=self._catalog.headers(name, arguments) if client.mirrors else None,
+                        invocation=invocation,
+                    )
                 )
             except OpenClawError as error:
-                failure, result = error, _NO_RESULT
-            if failure is not None or result.is_error or result.structured_content is not NOTHING:
+                outcome = error
+            if type(outcome) is not Result or outcome.is_error or outcome.structured_content is not NOTHING:
                 # What most calls never need is made for these alone: all that there is to know of one.
                 call = _Call(
                     self._server,
@@ -128,10 +129,8 @@ class Calls:
                     began,
                     self._time,
                 )
-                if failure is None:
-                    result = await call.fitting(result)
-                else:
-                    result = await call.failed(failure, client, again=True)
+                outcome = await call.settled(outcome, client, generation)
+            result = outcome
             if _log.isEnabledFor(logging.DEBUG):
                 self._tell(name, began, result)
         except OpenClawError as error:
@@ -141,8 +140,8 @@ class Calls:
             result = Result.failed(OwnWords(f"An internal error: {type(error).__name__}."))
         finally:
             ended = state.end_call()
-            # It knows this frame: together they would keep all of the call until garbage is collected.
-            failure = None
+            # An error knows this frame: together they would keep all of the call until garbage is collected.
+            outcome = None
         if invocation is not None and invocation.notes:
             result = _with_notes(result, invocation)
         if result.fault:
@@ -216,6 +215,29 @@ class _Call(msgspec.Struct, eq=False):
             headers=self.catalog.headers(self.tool, self.arguments) if client.mirrors else None,
             invocation=self.invocation,
         )
+
+    async def settled(self, outcome: Result | InputRequired | OpenClawError, client: Client, generation: int) -> Result:
+        """What came of a call whose first request came to `outcome`, as a result. Raises OpenClawError when no connection can be had."""
+        if client.goes_on(outcome):
+            assert not isinstance(outcome, Result)  # a result is the end of a call
+            try:
+                outcome = await client.go_on(
+                    outcome,
+                    generation,
+                    self.tool,
+                    self.arguments,
+                    timeout=self.timeout,
+                    max_total=self.max_total,
+                    on_progress=self.progress,
+                    headers=self.catalog.headers(self.tool, self.arguments) if client.mirrors else None,
+                    invocation=self.invocation,
+                )
+            except OpenClawError as error:
+                return await self.failed(error, client, again=True)
+        if isinstance(outcome, OpenClawError):
+            return await self.failed(outcome, client, again=True)
+        assert isinstance(outcome, Result)  # what goes on is over by now
+        return await self.fitting(outcome)
 
     async def _once_more(self) -> Result:
         """It was surely not processed: over a connection that works."""
