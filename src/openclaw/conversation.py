@@ -198,11 +198,18 @@ class ForeignSources:
         self._sources[source] = None
         self.was_read = True
         for text in texts:
-            if len(text) <= self._room:
-                self._room -= len(text)
-                self._texts.append((source, text))
-            else:
-                self.is_whole = False
+            self.add_text(source, text)
+
+    def add_text(self, source: str, text: str) -> None:
+        """`add` for one text, as nearly every result is."""
+        self._sources[source] = None
+        self.was_read = True
+        room = self._room - len(text)
+        if room >= 0:
+            self._room = room
+            self._texts.append((source, text))
+        else:
+            self.is_whole = False
 
     def recall(self, texts: Sequence[tuple[str, str]], sources: Iterable[str], length: int) -> None:
         """What was read in turns before: each text behind its source, all of their sources, and how many characters they have."""

@@ -37,19 +37,22 @@ ID_WINDOW = 4096
 _EXCERPT = 120
 
 
+# What reading JSON raises when it is none, or not of the shape that is wanted.
+UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+
 # The default of every raw field, known by identity: looking at the bytes of a large result would copy it.
-_ABSENT = Raw()
+ABSENT = Raw()
 
 
 class Request(msgspec.Struct, frozen=True, gc=False):
     id: RequestId
     method: str
-    params: Raw = _ABSENT
+    params: Raw = ABSENT
 
 
 class Notification(msgspec.Struct, frozen=True, gc=False):
     method: str
-    params: Raw = _ABSENT
+    params: Raw = ABSENT
 
 
 class Result(msgspec.Struct, frozen=True, gc=False):
@@ -77,14 +80,14 @@ class Malformed(msgspec.Struct, frozen=True, gc=False):
 Message = Request | Notification | Result | Failure | Malformed
 
 
-class _Envelope(msgspec.Struct, gc=False):
+class Envelope(msgspec.Struct, gc=False):
     """Any message. What is absent is known by identity."""
 
     id: int | str | float | UnsetType | None = UNSET
     method: str | None = None
-    params: Raw = _ABSENT
-    result: Raw = _ABSENT
-    error: Raw = _ABSENT
+    params: Raw = ABSENT
+    result: Raw = ABSENT
+    error: Raw = ABSENT
 
 
 class _Error(msgspec.Struct):
@@ -104,7 +107,7 @@ class _Outgoing(msgspec.Struct, omit_defaults=True):
     error: Any = UNSET
 
 
-_read_envelope = msgspec.json.Decoder(_Envelope).decode
+read_envelope = msgspec.json.Decoder(Envelope).decode
 _batch = msgspec.json.Decoder(list[Raw])
 
 T = TypeVar("T")
@@ -160,25 +163,11 @@ def _encode(message: object) -> bytes:
         raise UsageError(f"The message cannot be written as JSON: {error}.") from error
 
 
-def read_answer(data: bytes) -> tuple[int, Raw] | None:
-    """The id and the result of an answer, as nearly every message is one; None when `data` is anything else, or not quite one: `decode`
-    looks closer. Never raises.
-    """
-    try:
-        envelope = _read_envelope(data)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return None
-    id = envelope.id
-    if type(id) is int and envelope.method is None and envelope.error is _ABSENT is not envelope.result:
-        return id, envelope.result
-    return None
-
-
 def decode(data: bytes) -> list[Message]:
     """The messages in `data`: one, or those of a batch (2025-03-26). Never raises."""
     try:
-        return [_classify(_read_envelope(data))]
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        return [_classify(read_envelope(data))]
+    except UNREADABLE as error:
         if data.lstrip()[:1] == b"[":
             return _decode_batch(data)
         return [_salvage(data, error)]
@@ -189,7 +178,7 @@ def _decode_batch(data: bytes) -> list[Message]:
         return [Malformed(f"a batch of {len(data)} bytes, more than the {_MAX_BATCH_BYTES} allowed")]
     try:
         items = _batch.decode(data)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+    except UNREADABLE as error:
         repaired = repair(data)
         if repaired is None:
             return [Malformed(_describe(data, error))]
@@ -200,13 +189,13 @@ def _decode_batch(data: bytes) -> list[Message]:
     for item in items:
         raw = bytes(item)
         try:
-            messages.append(_classify(_read_envelope(raw)))
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            messages.append(_classify(read_envelope(raw)))
+        except UNREADABLE as error:
             messages.append(_salvage(raw, error))
     return messages or [Malformed("an empty batch")]
 
 
-def _classify(envelope: _Envelope) -> Message:
+def _classify(envelope: Envelope) -> Message:
     id = envelope.id
     if isinstance(id, float):
         # Some writers turn every number into a float; a whole one is still the id we gave.
@@ -219,11 +208,11 @@ def _classify(envelope: _Envelope) -> Message:
         if id is None:
             return Malformed("a request whose id is null", asks=True)
         return Request(id, envelope.method, envelope.params)
-    if envelope.error is not _ABSENT and bytes(memoryview(envelope.error)[:5]) != b"null":
+    if envelope.error is not ABSENT and bytes(memoryview(envelope.error)[:5]) != b"null":
         return _failure(None if id is UNSET else id, envelope.error)
     if id is UNSET or id is None:
         return Malformed("a message without a method and without an id")
-    if envelope.result is _ABSENT:
+    if envelope.result is ABSENT:
         return Malformed("an answer without a result and without an error", id)
     return Result(id, envelope.result)
 
@@ -242,8 +231,8 @@ def _salvage(data: bytes, error: Exception) -> Message:
     repaired = repair(data)
     if repaired is not None:
         try:
-            return _classify(_read_envelope(repaired))
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as again:
+            return _classify(read_envelope(repaired))
+        except UNREADABLE as again:
             error = again
     id, asks = recover_id(data[:ID_WINDOW], data[-ID_WINDOW:])
     return Malformed(_describe(data, error), id, asks)
@@ -260,7 +249,7 @@ def parse(raw: Raw, kind: type[T]) -> T:
         return msgspec.json.decode(raw, type=kind)
     except msgspec.ValidationError as error:
         raise ProtocolError(f"The server sent a value of the wrong shape: {error}.") from error
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+    except UNREADABLE as error:
         repaired = repair(bytes(raw))
         if repaired is None:
             raise ProtocolError(f"The server sent a value that is not JSON: {error}.") from error

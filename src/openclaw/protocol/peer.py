@@ -13,6 +13,8 @@ from msgspec import Raw
 
 from openclaw.errors import ProtocolError, RpcError
 from openclaw.protocol.jsonrpc import (
+    ABSENT,
+    UNREADABLE,
     Failure,
     Malformed,
     Notification,
@@ -21,7 +23,7 @@ from openclaw.protocol.jsonrpc import (
     Result,
     decode,
     parse,
-    read_answer,
+    read_envelope,
 )
 
 W = TypeVar("W")
@@ -95,13 +97,23 @@ class Peer(Generic[W]):
         return waiters.items()
 
     def answered(self, data: bytes, origin: int | None) -> tuple[W, Raw] | None:
-        """Who waits for this answer, and the result; None when `data` is anything else, and `receive` is to say what. Nearly every message
-        is one: this way takes 0.7 µs in place of 1.6."""
-        answer = read_answer(data)
-        if answer is None or (origin is not None and answer[0] != origin):
+        """Who waits for this answer, and the result; None when `data` is anything else, or not quite one, and `receive` is to say what.
+        Never raises. Nearly every message is one: this way takes 0.7 µs in place of 1.6."""
+        try:
+            envelope = read_envelope(data)
+        except UNREADABLE:
             return None
-        waiter = self.waiters.pop(answer[0], None)
-        return None if waiter is None else (waiter, answer[1])
+        id = envelope.id
+        if (
+            type(id) is not int
+            or envelope.result is ABSENT
+            or envelope.error is not ABSENT
+            or envelope.method is not None
+            or (origin is not None and id != origin)
+        ):
+            return None
+        waiter = self.waiters.pop(id, None)
+        return None if waiter is None else (waiter, envelope.result)
 
     def receive(self, data: bytes, origin: int | None) -> list[Event[W]]:
         """What `data` means. `origin` is the id of the request whose own stream carried it; None on a shared stream."""

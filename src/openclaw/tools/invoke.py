@@ -42,7 +42,6 @@ _FOREIGN_ENDS: frozenset[Outcome] = frozenset({"ok", "error", "failed"})
 # How one ends that was never made.
 _NEVER_MADE: frozenset[Outcome] = frozenset({"refused", "invalid"})
 # Made once: to write `A | B` inside `isinstance` makes an object at every call.
-_KNOWN_ASKERS = (PausingAsker, Nobody)
 _SEEN_OR_HEARD = (Image, Audio)
 # Names offered when a model calls a tool that does not exist, and how alike they must be.
 NEAREST = 3
@@ -120,9 +119,11 @@ class Invoke:
         made = Call(tool, call, invocation, entry)
         clock = self._clock
         asker = invocation.conversation.asker
-        if not isinstance(asker, _KNOWN_ASKERS):
-            asker = PausingAsker(asker, clock=clock)
-            made = _asked_by(asker, made)
+        pausing: PausingAsker | None = None
+        if type(asker) is not Nobody:
+            pausing = asker if isinstance(asker, PausingAsker) else PausingAsker(asker, clock=clock)
+            if pausing is not asker:
+                made = _asked_by(pausing, made)
         started = clock()
         end: CallEnd | None = None
         try:
@@ -132,7 +133,9 @@ class Invoke:
             outcome: Outcome = "cancelled" if end is None else end.outcome
             # What a refusal says is ours, not something the call brought.
             size = None if end is None or outcome in _NEVER_MADE else _size(end.result)
-            seconds = clock() - started - (asker.waited if isinstance(asker, PausingAsker) else 0.0)
+            seconds = clock() - started
+            if pausing is not None:
+                seconds -= pausing.waited
             self._audit.ended(entry, outcome, seconds, result_bytes=size)
             if _log.isEnabledFor(logging.DEBUG):
                 agent = invocation.agent
@@ -228,14 +231,17 @@ def _sourced(call: Call, end: CallEnd) -> CallEnd:
     """Note in the conversation whose text its model reads from now on."""
     result = end.result
     # Every other end is told in our words alone, unless it is the tool that said how it ended.
-    may_be_foreign = end.outcome in _FOREIGN_ENDS or result.ending
-    if not may_be_foreign or not (source := _source(call.tool, result)):
+    if end.outcome not in _FOREIGN_ENDS and not result.ending:
+        return end
+    tool, content = call.tool, result.content
+    source = result.source
+    # What nearly every call gives: it is not asked for again.
+    if (tool.kind != "mcp" or not source) and not (source := _source(tool, result)):
         return end
     foreign = call.invocation.conversation.foreign
-    content = result.content
-    if len(content) == 1 and isinstance(content[0], Text):
+    if len(content) == 1 and isinstance(only := content[0], Text):
         # As nearly always.
-        foreign.add(source, content[0].text)
+        foreign.add_text(source, only.text)
     else:
         foreign.add(source, *[block.text for block in content if isinstance(block, Text)])
         if any(isinstance(block, _SEEN_OR_HEARD) for block in content):

@@ -337,7 +337,8 @@ class Connection:
         self.last_heard = self._time()
         answer = self._peer.answered(data, origin)
         if answer is not None:
-            answer[0].answered(answer[1], len(data))
+            call, result = answer
+            call.answered(result, len(data))
             return
         for event in self._peer.receive(data, origin):
             match event:

@@ -26,7 +26,7 @@ from openclaw.mcp.wording import MAX_LABEL
 from openclaw.media import RESULT_ITEM_BYTES, MediaStore, clean_type, decode_base64, sniff
 from openclaw.protocol.jsonrpc import parse
 from openclaw.redact import redact
-from openclaw.security.external import clean_label, clean_schema_strings, clean_text, frame
+from openclaw.security.external import clean_label, clean_schema_strings, clean_text, frame, frame_at_once
 from openclaw.tool import Absence, OwnWords, Run, Tool, ToolFacts, ToolResult
 
 _log = logging.getLogger(__name__)
@@ -175,7 +175,9 @@ def result_of(call: Result, server: str, tool: str, media: MediaStore | None) ->
 
 def text_result(text: str, server: str, tool: str) -> ToolResult:
     """`result_of` for an answer that is nothing but a text (`only_text`)."""
-    framed = frame(text, source="mcp_server", sender=server, suspect=partial(_suspect, server, tool))
+    framed = frame_at_once(text, "mcp_server", server)
+    if framed is None:
+        framed = frame(text, source="mcp_server", sender=server, suspect=partial(_suspect, server, tool))
     return ToolResult((Text(framed),), details={"externalContent": external(server, tool)}, source=f"mcp:{server}")
 
 
