@@ -448,6 +448,7 @@ SECTIONS = (
             Column("rss", "memory"),
         ),
         (
+            Chart("first", "The first turn, by the tools there are", "time without the model", ratio=False),
             Chart("next", "One more turn, by the tools there are", "time without the model", ratio=False),
             Chart("call", "One call, by how much there is beside it", "median time of one call", ratio=False),
             Chart("rss", "Memory, by servers and tools", "resident memory of OpenClaw", ratio=False),
