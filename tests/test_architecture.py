@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from conftest import WHOLE_PROGRAMS
+
 SOURCE = Path(__file__).parent.parent / "src" / "openclaw"
 
 # Each row imports earlier rows, and within a row only what stands before it.
@@ -589,3 +591,49 @@ def test_unit_tests_stand_where_their_module_does() -> None:
 
     alone = {str(test.relative_to(_UNIT)) for test in _UNIT.rglob("test_*.py") if not has_module(test)}
     assert alone == set(_OF_SEVERAL)
+
+
+# Of the standard library, what Windows lacks.
+_NOT_ON_WINDOWS = {"fcntl", "grp", "pty", "pwd", "resource", "termios", "tty"}
+_TESTS = Path(__file__).parent
+
+
+def _files_of_windows() -> dict[str, Path]:
+    """By the name that others import them by: our modules, the tests that are collected there, and the parts that these import."""
+    files = {".".join(path.relative_to(_TESTS).with_suffix("").parts): path for path in _TESTS.rglob("*.py")}
+    elsewhere = (*WHOLE_PROGRAMS, "parts/", "real/", "full/", "conformance/")
+    tests = [name for name, path in files.items() if not path.relative_to(_TESTS).as_posix().startswith(elsewhere)]
+    found: dict[str, Path] = {}
+    while tests:
+        name = tests.pop()
+        if name in files and name not in found:
+            found[name] = files[name]
+            tests += _imported_everywhere(files[name])
+    return found | {name_of(path): path for path in modules()}
+
+
+def _imported_everywhere(path: Path) -> set[str]:
+    """What is imported whenever the file is: at its top, and not below a question about the system."""
+    found: set[str] = set()
+    for node in tree_of(path).body:
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return found
+
+
+def test_what_is_collected_on_windows_imports_nothing_that_is_not_there() -> None:
+    """A test of such a module imports it below a question about the system, and is marked."""
+    files = _files_of_windows()
+    missing = _NOT_ON_WINDOWS | {
+        name for name, path in files.items() if "assert sys.platform != 'win32'" in map(ast.unparse, tree_of(path).body)
+    }
+    asserting = missing & set(files)
+    assert "openclaw.process.guardian" in asserting
+    wrong = {
+        name: sorted(found)
+        for name, path in files.items()
+        if name not in asserting and (found := _imported_everywhere(path) & missing)
+    }
+    assert wrong == {}

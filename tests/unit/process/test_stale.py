@@ -8,11 +8,10 @@ from contextlib import contextmanager
 
 import pytest
 
-from openclaw.process.watch import watch
-
 if sys.platform != "win32":
     from openclaw.process.guardian import VARIABLE
     from openclaw.process.stale import Stale, stale
+    from openclaw.process.watch import watch
 
 pytestmark = pytest.mark.linux_only("/proc")
 
