@@ -172,6 +172,13 @@ def test_a_change_that_names_nothing_is_written_with_a_warning_about_that_change
     assert 'tools.allow.0: "raed" is the name of no tool and of no group. Did you mean "read"?' in ran.err
 
 
+def test_a_setting_of_a_server_that_is_misspelt_is_written_with_a_warning(person: Program) -> None:
+    person.configure("{mcp: {servers: {t: {command: 'python3'}}}}")
+    ran = person.run("config", "set", "mcp.servers.t.requestTimeoutMS", "5000")
+    assert (ran.code, ran.err.count("warning: ")) == (0, 1)
+    assert 'mcp.servers.t.requestTimeoutMS: unknown key, ignored. Did you mean "requestTimeoutMs"?' in ran.err
+
+
 def test_credentials_are_not_printed(person: Program) -> None:
     person.configure(
         '{models: {providers: {x: {baseUrl: "http://127.0.0.1:1/v1", apiKey: "sk-0123456789abcdefghijkl"}}}}'

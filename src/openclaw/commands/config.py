@@ -151,8 +151,8 @@ async def _unknown_models(context: Context, path: Path, change: Callable[[str], 
 
 
 def _warnings(config: Config, changed: Path) -> list[Problem]:
-    """What of a change will not work as it stands. It is written all the same: a server with the tool may come next."""
-    return _about([*misnamed(config), *names_of_nothing(config)], changed)
+    """What of a change will not work as it stands, or is ignored. It is written all the same: a server with the tool may come next."""
+    return _about([*config.warnings, *misnamed(config), *names_of_nothing(config)], changed)
 
 
 def _about(problems: Sequence[Problem], changed: Path) -> list[Problem]:

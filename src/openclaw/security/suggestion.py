@@ -1,7 +1,8 @@
 """The narrowest pattern that a person is likely to mean by "always" for a call. Pure.
 
-Owns what is suggested: below the folder of a path, on the host of an address, the beginning of a command line, else nothing. A pattern is
-only suggested when it matches the call itself and says no more than its words do: a value with a wildcard in it has none.
+Owns what is suggested: below the folder of a path, or below the path where a name says that it is a folder itself, on the host of an
+address, the beginning of a command line, else nothing. A pattern is only suggested when it matches the call itself and says no more than
+its words do: a value with a wildcard in it has none.
 """
 
 import re
@@ -22,6 +23,14 @@ _PATHS = late_pattern(
     r"(?:^|[_.-])(?:path|file|filename|filepath|dir|directory|folder)$|(?:Path|File|Dir|Directory|Folder)$",
     re.IGNORECASE,
 )
+# Arguments that hold a folder, and tools whose path is one: that folder is meant, and not the one around it. Where that is wrong, and it is
+# a file, the pattern is narrower than it need be.
+_FOLDERS = late_pattern(
+    r"(?:^|[_.-])(?:dir|directory|folder|(?:repo|repository|project|workspace|root)[_.-]?path)$|(?:Dir|Directory|Folder)$"
+    r"|^(?:repo|repository|project|workspace|root)Path$",
+    re.IGNORECASE,
+)
+_OF_FOLDERS = late_pattern(r"(?:^|[_.-])(?:dir|directory|directories|folder|tree)(?:$|[_.-])", re.IGNORECASE)
 # Programs whose next word says what they do; of any other program only the whole command line is suggested.
 _WITH_VERBS = frozenset(
     {
@@ -75,7 +84,7 @@ def suggest(tool: Tool, arguments: Mapping[str, Any], paths: Paths) -> Suggestio
         return _of_command(arguments)
     for name, value in arguments.items():
         if isinstance(value, str) and value:
-            found = _of_address(name, value) or _of_path(name, value, paths)
+            found = _of_address(name, value) or _of_path(tool, name, value, paths)
             if found is not None and covers(glob(found.arguments[name]), value, real=paths.get(name, ())):
                 return found
     return None
@@ -127,15 +136,17 @@ def _of_address(name: str, value: str) -> Suggestion | None:
     return Suggestion({name: f"{scheme}://{shown}{port_shown}/*"}, f"at {shown}{port_shown}")
 
 
-def _of_path(name: str, value: str, paths: Paths) -> Suggestion | None:
+def _of_path(tool: Tool, name: str, value: str, paths: Paths) -> Suggestion | None:
     if not _PATHS.search(name):
         return None
     forms = paths.get(name) or (value,)
     path = next((form for form in forms if form.startswith("/")), forms[0])
     if not _is_plain(path) or "://" in path:
         return None
-    folder, _, last = path.rpartition("/")
-    if not last or len([part for part in folder.split("/") if part]) < (_LEAST_DEPTH if path.startswith("/") else 1):
+    bare = path.rstrip("/")
+    is_folder = bare != path or _FOLDERS.search(name) or _OF_FOLDERS.search(tool.name.removeprefix(tool.origin))
+    folder = bare if is_folder else bare.rpartition("/")[0]
+    if len([part for part in folder.split("/") if part]) < (_LEAST_DEPTH if path.startswith("/") else 1):
         return None
     return Suggestion({name: f"{folder}/**"}, f"below {folder}")
 

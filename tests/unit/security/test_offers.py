@@ -45,6 +45,19 @@ def offered(asked: Case) -> list[str]:
             case(SAVE, {"path": "/home/me/notes/trip.md", "content": "x"}),
             ["y once", "s in this conversation", "a always below /home/me/notes", "t always, any arguments"],
         ),
+        (
+            case(SAVE, {"repo_path": "/home/me/notes"}),
+            ["y once", "s in this conversation", "a always below /home/me/notes", "t always, any arguments"],
+        ),
+        (
+            case(SAVE, {"path": "/home/me/notes/"}),
+            ["y once", "s in this conversation", "a always below /home/me/notes", "t always, any arguments"],
+        ),
+        (
+            case(tool("files__list_directory", kind="mcp", origin="files"), {"path": "/home/me"}),
+            ["y once", "s in this conversation", "a always below /home/me", "t always, any arguments"],
+        ),
+        (case(SAVE, {"directory": "/home"}), ["y once", "s in this conversation", "t always, any arguments"]),
         (case(SAVE, {"title": "x"}), ["y once", "s in this conversation", "t always, any arguments"]),
         (case(SAVE, {"title": "x"}, surface="call"), ["y once", "t always, any arguments"]),
         (case(SAVE, {"path": "/etc"}), ["y once", "s in this conversation", "t always, any arguments"]),
@@ -94,6 +107,8 @@ def test_what_is_offered_depends_on_why_it_is_asked(asked: Case, texts: list[str
 def test_every_lasting_offer_lets_the_same_call_run_next_time() -> None:
     calls = [
         case(SAVE, {"path": "/home/me/notes/trip.md", "content": "x"}),
+        case(SAVE, {"repo_path": "/home/me/notes"}),
+        case(SAVE, {"path": "/home/me/notes/"}),
         case(WRITE, {"path": "a.md"}, paths={"path": ("/home/me/ws/a.md", "a.md")}),
         case(SAVE, {"target_url": "https://a.example:8443/x"}),
         case(EXEC, {"command": ["git", "status", "-s"]}),
