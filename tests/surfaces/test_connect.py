@@ -183,3 +183,20 @@ async def test_the_question_about_reading_tools_can_be_asked_later(tmp_path: Pat
     assert (first.code, sorted(one.tool for one in grants)) == (0, ["echo", "log"])
     assert "2 of them run without a question." in first.err
     assert (nobody.code, nobody.err) == (2, "error: Nobody is there to answer. Run it at a terminal.\n")
+
+
+async def test_the_question_about_reading_tools_comes_for_every_server_and_one_that_fails_stops_no_other(
+    tmp_path: Path,
+) -> None:
+    broken = {"command": ENDS[0], "args": list(ENDS[1:])}
+    parts = parts_server("--reading", "echo,log")
+    lone = Lone(tmp_path, mcp={"servers": {"one": parts, "broken": broken, "two": parts, "plain": parts_server()}})
+    person = Person(lambda question: Answer("accept", content={"option": "yes"}))
+    every = await run_here(lone, "approvals", "reading", asker=person)
+    named = await run_here(lone, "approvals", "reading", "two", "plain", asker=person)
+    misspelt = await run_here(lone, "approvals", "reading", "two", "plan", asker=person)
+    grants = GrantStore(lone.state / "py" / "approvals.json").all()
+    assert (every.code, every.err.count("2 of them run without a question."), len(grants)) == (1, 2, 4)
+    assert "MCP server 'broken' is not available: The server exited with code 1." in every.err
+    assert (named.code, named.out.count("has no tool that says that it only reads and is asked about.")) == (0, 2)
+    assert (misspelt.code, misspelt.out) == (2, "")

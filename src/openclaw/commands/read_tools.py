@@ -13,8 +13,9 @@ from openclaw.config.agents import agent as agent_spec
 from openclaw.config.servers import ServerSpec, server_specs
 from openclaw.conversation import Question
 from openclaw.engine import Engine
-from openclaw.errors import UsageError
+from openclaw.errors import OpenClawError, UsageError
 from openclaw.log import iso_time
+from openclaw.security.approval import confirmed_to_read
 from openclaw.security.external import clean_label
 from openclaw.security.offers import read_grant
 from openclaw.tool import Tool, ToolFacts
@@ -26,20 +27,32 @@ _YES, _CHOOSE = "yes", "choose"
 
 
 async def reading(context: Context, parsed: Parsed) -> int:
-    """`openclaw approvals reading SERVER`: the question for a server that is configured already."""
-    name = parsed.text("name")
+    """`openclaw approvals reading [SERVER …]`: the question for servers that are configured already, one after the other."""
+    if not context.console.asker.can("approval"):
+        raise UsageError("Nobody is there to answer.", hint="Run it at a terminal.")
     async with context.open_engine() as engine:
         agent = agent_spec(engine.config, parsed.text("agent")).id
         manager = await engine.manager()
-        server = manager.server(name, agent)
-        with context.console.live.waiting(f"Waiting for {clean_label(name, _LONGEST_NAME)}"):
-            await server.refresh()
-        spec = next(one for one in server_specs(engine.config, agent) if one.name == name)
-        if not context.console.asker.can("approval"):
-            raise UsageError("Nobody is there to answer.", hint="Run it at a terminal.")
-        if not await ask_about_reading(context.console, engine, spec, agent):
-            context.console.line(f"{name} has no tool that says that it only reads and is asked about.")
-    return 0
+        specs = {one.name: one for one in server_specs(engine.config, agent)}
+        names = parsed.many("names") or [name for name, spec in specs.items() if spec.enabled]
+        servers = {name: manager.server(name, agent) for name in names}
+        if not servers:
+            context.console.line("No server is configured. Add one: openclaw mcp connect")
+        failed = False
+        for name, server in servers.items():
+            try:
+                with context.console.live.waiting(f"Waiting for {clean_label(name, _LONGEST_NAME)}"):
+                    await server.refresh()
+            except OpenClawError as error:
+                if len(servers) == 1:
+                    raise
+                # One that does not start keeps nobody from the others.
+                context.console.note(str(error))
+                failed = True
+                continue
+            if not await ask_about_reading(context.console, engine, specs[name], agent):
+                context.console.line(f"{name} has no tool that says that it only reads and is asked about.")
+    return 1 if failed else 0
 
 
 async def claims_reading(engine: Engine, spec: ServerSpec, agent: str) -> list[tuple[Tool, ToolFacts]]:
@@ -50,7 +63,15 @@ async def claims_reading(engine: Engine, spec: ServerSpec, agent: str) -> list[t
 async def _tools(engine: Engine, spec: ServerSpec, agent: str) -> tuple[list[Tool], list[tuple[Tool, ToolFacts]]]:
     if engine.approval_rules(agent).mode == "off" or spec.approval != "inherit" or spec.annotations == "trusted":
         return [], []
-    tools = [tool for tool in (await engine.manager()).tools(agent) if tool.origin == spec.name and not tool.read_only]
+    every = (await engine.manager()).tools(agent)
+    grants = engine.grants.all()
+    tools = [
+        tool
+        for tool in every
+        if tool.origin == spec.name
+        and not tool.read_only
+        and not confirmed_to_read(tool, tool.facts() if tool.facts else None, agent, grants)
+    ]
     return tools, [(tool, facts) for tool in tools if tool.facts and (facts := tool.facts()).read_only]
 
 

@@ -297,10 +297,12 @@ Example: openclaw approvals answer q7Hk2dQ allow-once\
         ),
         Command(
             "reading",
-            "Choose which tools of a server only read, and run without a question.",
+            "Choose which tools of servers only read, and run without a question.",
             handler="openclaw.commands.read_tools:reading",
             details="Asked by itself when a server is connected at a terminal; this asks again, and about imported ones.",
-            arguments=(Argument("name", "The server.", names="server"),),
+            arguments=(
+                Argument("names", "The servers; all when left out.", required=False, rest=True, names="server"),
+            ),
             options=(AGENT,),
         ),
         Command(
