@@ -98,9 +98,9 @@ def _serve_editor(words: list[str]) -> int | None:
 
 def _hide_keys() -> None:
     """What is typed is not shown from now on, for a secret may be pasted before its command is loaded and asks for it."""
-    from openclaw.control.terminal_modes import typing_unseen
+    from openclaw.control.terminal_modes import unseen_until_ended
 
-    unseen = typing_unseen(0)
+    unseen = unseen_until_ended(0)
     unseen.__enter__()
     atexit.register(unseen.__exit__, None, None, None)
 

@@ -100,6 +100,17 @@ async def test_a_key_that_is_pasted_before_it_is_asked_for_is_not_shown_either(t
         assert (code, server.key in shown, "The key of house is in" in shown) == (0, False, True)
 
 
+def test_a_program_that_is_ended_before_it_asks_for_a_key_leaves_the_terminal_as_it_was(tmp_path: Path) -> None:
+    person = Program.under(tmp_path)
+    person.configure(PROVIDER % "http://127.0.0.1:9")
+    with Terminal([OPENCLAW, "keys", "set", "house"], cwd=person.workspace, env=person.env()) as terminal:
+        # At once: what asks is still being loaded, as a rule.
+        terminal.until_unseen()
+        terminal.terminate()
+        terminal.ends()
+        assert terminal.takes_lines()
+
+
 def test_who_leaves_before_typing_leaves_the_terminal_and_the_config_as_they_were(tmp_path: Path) -> None:
     person = Program.under(tmp_path)
     for leave, code in ((CONTROL_C, 130), (CONTROL_D, 1), (ENTER, 1)):

@@ -22,7 +22,6 @@ from openclaw.version import __version__
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
-    from typing import Any
 
     from openclaw.control.terminal_questions import TerminalQuestions
 
@@ -188,9 +187,8 @@ class _Terminal:
         # Whether the cursor stands at the start of a line, as far as we moved it.
         self._is_at_start = True
         self._questions: TerminalQuestions | None = None
-        # While what is typed is not shown; and what SIGTERM did before.
+        # While what is typed is not shown.
         self._unseen: AbstractContextManager[None] | None = None
-        self._at_sigterm: Any = None
 
     def is_taken(self, request: bytes) -> bool:
         """Whether the gateway does what is asked for."""
@@ -307,24 +305,15 @@ class _Terminal:
 
     def _hide_keys(self) -> None:
         # Loaded while somebody waits for something else.
-        from openclaw.control.terminal_modes import typing_unseen
+        from openclaw.control.terminal_modes import unseen_until_ended
 
-        self._at_sigterm = _signal.getsignal(_signal.SIGTERM)
-        self._unseen = typing_unseen(0)
+        self._unseen = unseen_until_ended(0)
         self._unseen.__enter__()
-        _signal.signal(_signal.SIGTERM, self._end_program)
 
     def _show_keys(self) -> None:
         unseen, self._unseen = self._unseen, None
         if unseen is not None:
             unseen.__exit__(None, None, None)
-            _signal.signal(_signal.SIGTERM, self._at_sigterm)
-
-    def _end_program(self, number: int, frame: object) -> None:
-        """Somebody ends this program: the terminal is left as it was found."""
-        self._show_keys()
-        _signal.signal(number, self._at_sigterm)
-        os.kill(os.getpid(), number)
 
     def _open_address(self, payload: bytes) -> None:
         number, _, address = payload.partition(b"\0")

@@ -5,9 +5,11 @@ Ctrl-C still interrupts; Ctrl-D is the end of input. The console of Windows give
 """
 
 import os
+import signal
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from types import FrameType
 from typing import Any, Literal
 
 if sys.platform == "win32":
@@ -90,6 +92,21 @@ def typing_unseen(descriptor: int) -> Iterator[None]:
         yield
     finally:
         _set(descriptor, before)
+
+
+@contextmanager
+def unseen_until_ended(descriptor: int) -> Iterator[None]:
+    """The same, and the terminal is put right also when SIGTERM ends this program before an event loop takes it."""
+    with ExitStack() as changed:
+
+        def end_program(number: int, frame: FrameType | None) -> None:
+            changed.close()
+            os.kill(os.getpid(), number)
+
+        before = signal.signal(signal.SIGTERM, end_program)
+        changed.callback(signal.signal, signal.SIGTERM, before)
+        changed.enter_context(typing_unseen(descriptor))
+        yield
 
 
 def _modes(descriptor: int) -> list[Any] | None:
