@@ -76,6 +76,20 @@ def test_what_does_not_work_is_not_added_and_its_last_words_are_shown(tmp_path: 
     assert after == before
 
 
+def test_who_puts_the_name_first_is_told_where_it_goes_before_any_program_is_asked_about(tmp_path: Path) -> None:
+    with home(tmp_path) as place:
+        before = place.config_file.read_text()
+        lines = [("notes", "--", sys.executable, "-c", "a b"), ("notes", "https://h.example/mcp")]
+        ran = [place.run("mcp", "connect", *line) for line in lines]
+        after = place.config_file.read_text()
+    missing = "error: There is no program 'notes' on the search path. Is it a name? openclaw mcp connect --name notes"
+    assert [(one.returncode, one.stdout, one.stderr) for one in ran] == [
+        (2, "", f"{missing} {sys.executable} -c 'a b'\n"),
+        (2, "", f"{missing} https://h.example/mcp\n"),
+    ]
+    assert before == after
+
+
 def test_force_adds_what_does_not_work_and_the_status_says_why(tmp_path: Path) -> None:
     with home(tmp_path) as place:
         ran = place.run("mcp", "connect", "--name", "bad", "--force", "--yes", "--", *ENDS)

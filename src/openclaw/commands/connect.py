@@ -4,13 +4,14 @@ Owns the order: the entry is read, a person agrees to running a program, the ser
 where it wants that, and then the file is written, with every comment kept. What does not work is not written, unless `--force` says so.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
 from openclaw.commands.dispatch import Context
 from openclaw.commands.manage import change_config, section_of
 from openclaw.commands.mcp import status_json
+from openclaw.commands.once import is_address
 from openclaw.commands.parse import Parsed
 from openclaw.commands.passing import told_on
 from openclaw.commands.read_tools import ask_about_reading, claims_reading
@@ -23,11 +24,13 @@ from openclaw.config.dotted import Path, format_path
 from openclaw.config.edit import preview, set_value
 from openclaw.config.servers import ServerSpec, read_server, server_specs
 from openclaw.engine import Engine
-from openclaw.errors import AuthError, OpenClawError, UsageError
+from openclaw.errors import AuthError, OpenClawError, ProcessError, UsageError
 from openclaw.log import one_line
 from openclaw.mcp.connect import TIMEOUT_KEY
 from openclaw.mcp.status import ServerStatus
+from openclaw.process.find_program import find_program
 from openclaw.security.external import clean_label
+from openclaw.typed_words import join_words
 
 # Seconds that a slow starter may be given, in place of the usual 30.
 _LONG = 120
@@ -44,6 +47,7 @@ async def connect(context: Context, parsed: Parsed) -> int:
         if any(one.name == name for one in (await engine.manager()).status(agent)):
             raise UsageError(f"There is a server named {name} already.", hint="Choose another: --name NAME")
         read_server(name, entry)
+        _refuse_a_name(context, parsed, words)
         if "command" in entry and not parsed.flag("yes"):
             variables = list(pairs_of(parsed, "env"))
             if not await consent(context, words, variables, when="whenever OpenClaw runs", question="Add and run it?"):
@@ -62,6 +66,32 @@ async def connect(context: Context, parsed: Parsed) -> int:
                 f"It is run in {context.cwd}, wherever OpenClaw runs: {here}. The entry keeps that as `cwd`."
             )
     return 0
+
+
+def _refuse_a_name(context: Context, parsed: Parsed, words: Sequence[str]) -> None:
+    """Other programs have the name first, and it would be asked about as a program. Raises UsageError."""
+    if parsed.text("name") or parsed.flag("force") or len(words) < 2:
+        return
+    name, where, *_ = words
+    # A path, also one with a variable in it, is no name.
+    if (
+        "/" not in name
+        and "$" not in name
+        and not _is_program(context, name)
+        and (is_address(where) or _is_program(context, where))
+    ):
+        line = f"openclaw mcp connect --name {join_words(words)}"
+        raise UsageError(
+            f"There is no program '{one_line(name, 60)}' on the search path.", hint=f"Is it a name? {line}"
+        )
+
+
+def _is_program(context: Context, word: str) -> bool:
+    try:
+        find_program(word, search_path=context.env.get("PATH", ""), cwd=context.cwd)
+    except ProcessError:
+        return False
+    return True
 
 
 def _addition(path: Path, entry: Entry) -> Callable[[str], str]:
