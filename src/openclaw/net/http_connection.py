@@ -45,6 +45,20 @@ class Exchange(Protocol):
         ...
 
 
+def by_select(sock: socket.socket) -> Callable[[int], object]:
+    """Whether something waits at a socket, where there is no poll: on Windows select has no bound on the number of one."""
+    return lambda milliseconds: select.select((sock,), (), (), milliseconds / 1000)[0]
+
+
+def asker(sock: socket.socket) -> Callable[[int], object]:
+    """Asks the kernel, not the event loop, within so many milliseconds; poll takes half a microsecond."""
+    if sys.platform == "win32":
+        return by_select(sock)
+    poll = select.poll()
+    poll.register(sock, select.POLLIN)
+    return poll.poll
+
+
 class HttpConnection(asyncio.Protocol):
     """Between `start` and `end` it belongs to one exchange. `peer` is the address that was checked and dialled."""
 
@@ -56,10 +70,7 @@ class HttpConnection(asyncio.Protocol):
         # When it became idle (loop time), for the pool.
         self.idle_since = 0.0
         self._loop = asyncio.get_running_loop()
-        # Asks the kernel in half a microsecond. Windows has no poll; there the event loop's view has to do.
-        self._poll = select.poll() if sock is not None and hasattr(select, "poll") else None
-        if sys.platform != "win32" and self._poll is not None and sock is not None:
-            self._poll.register(sock, select.POLLIN)
+        self._waits = None if sock is None else asker(sock)
         self._transport: asyncio.Transport | None = None
         self._parser: ResponseParser | None = None
         self._waiter: asyncio.Future[None] | None = None
@@ -152,7 +163,7 @@ class HttpConnection(asyncio.Protocol):
         transport = self._transport
         if self._closed or transport is None or transport.is_closing():
             return False
-        return self._poll is None or not self._poll.poll(0)
+        return self._waits is None or not self._waits(0)
 
     def start(self, parser: ResponseParser, request: bytes, body: memoryview = NOTHING) -> "asyncio.Future[None]":
         """Write one request, and its large body as fast as the peer takes it; the answer goes into `parser` as it comes. The future is over
