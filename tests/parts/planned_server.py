@@ -225,17 +225,24 @@ async def respond(server: PlannedServer, message: Message, send: Tell) -> None:
         send({"jsonrpc": "2.0", "id": message["id"], "error": error})
 
 
-async def over_stdio(server: PlannedServer) -> None:
-    loop = asyncio.get_running_loop()
+async def lines_of_stdin() -> Callable[[], Awaitable[bytes]]:
+    """The next one, empty at the end. On Windows no event loop can wait for a pipe like this one, and so a thread does."""
+    if sys.platform == "win32":
+        return lambda: asyncio.to_thread(sys.stdin.buffer.readline)
     reader = asyncio.StreamReader(limit=1 << 26)
-    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    return reader.readline
+
+
+async def over_stdio(server: PlannedServer) -> None:
+    next_line = await lines_of_stdin()
     tasks: dict[Any, asyncio.Task[None]] = {}
 
     def send(message: Message) -> None:
         sys.stdout.write(json.dumps(message) + "\n")
         sys.stdout.flush()
 
-    while line := await reader.readline():
+    while line := await next_line():
         receive(server, json.loads(line), send, tasks)
 
 

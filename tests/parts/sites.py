@@ -89,7 +89,8 @@ class Site:
         """The server dies without a word, and is there again for who connects anew."""
         if self.kind == "stdio":
             assert pid is not None
-            os.kill(pid, signal.SIGKILL)
+            # On Windows every signal but two ends a process at once.
+            os.kill(pid, signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL)
         elif self.http:
             await self.http.stop()
             await self.http.start()
