@@ -25,6 +25,7 @@ from openclaw.engine import NATIVE_NAMES
 from openclaw.reply import Reply
 from openclaw.security.external import frame
 from openclaw.tool import ToolResult
+from openclaw.typed_words import quote_word
 
 HERE = Path("/projects")
 ALL = wire.ClientCapabilities(session=wire.ClientSession(compaction={}, notices={}))
@@ -110,7 +111,7 @@ def test_why_a_turn_stopped(reason: RunReason, stopped_by: str, expected: str | 
     [
         ("read", {"path": "a b.txt"}, "Read", "Read a b.txt"),
         ("ls", {}, "List", "List ."),
-        ("exec", {"command": ["ls", "a b"]}, "Run", "Run ls 'a b'"),
+        ("exec", {"command": ["ls", "a b"]}, "Run", f"Run ls {quote_word('a b')}"),
         ("grep", {"pattern": "x", "path": "src"}, "Search", "Search x"),
         ("db__query", {"sql": "…"}, "MCP: db/query", "db: query"),
         ("other", {}, "", "other"),

@@ -24,6 +24,7 @@ from openclaw.security.policy import Decision, Named, Policy
 from openclaw.tool import Invocation, Tool, ToolFacts, ToolResult, parameters
 from openclaw.tools.invoke import Call, Invoke
 from openclaw.tools.running import RunningCalls
+from openclaw.typed_words import quote_word
 from parts.stage import Trail
 
 FACTS = ToolFacts("notes:1", "add", "digest one", read_only=True, destructive=True)
@@ -358,7 +359,7 @@ async def test_nobody_to_ask_lets_run_what_only_the_mode_asks_about_and_refuses_
     refused = await desk.call(desk.tool(), here(read="Write to mark."), to="mark")
     assert refused == (
         "notes__add was not called: nobody could be asked. It can be allowed with: openclaw agent --allow "
-        "'notes__add(to=mark)' (it is asked about because the value of to came from the page at evil.example "
+        f"{quote_word('notes__add(to=mark)')} (it is asked about because the value of to came from the page at evil.example "
         "(tools.approval.taint))"
     )
     assert (

@@ -1,11 +1,11 @@
 """Other programs of our name, as `openclaw doctor` finds them."""
 
-import shlex
 import sys
 from pathlib import Path
 
 from openclaw.commands.check import Check
 from openclaw.commands.doctor_machine import distribution_check
+from openclaw.typed_words import quote_word
 
 
 def installed(folder: Path, name: str) -> list[str]:
@@ -21,7 +21,7 @@ def test_a_package_of_our_command_s_name_beside_us_is_named_with_what_to_do(tmp_
         "Program",
         "warning",
         f"the distribution `openclaw` is installed in {sys.prefix} too; it is not ours, and overwrites our files",
-        f"Run: {shlex.quote(sys.executable)} -m pip uninstall openclaw, then install OpenClaw again.",
+        f"Run: {quote_word(sys.executable)} -m pip uninstall openclaw, then install OpenClaw again.",
     )
 
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openclaw.commands.signature import Parameter, example, parameters_of, signature, typed
+from openclaw.typed_words import join_words
 
 ANY_JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=6),
@@ -80,9 +81,8 @@ def test_an_example_has_what_must_be_given_with_values_that_fit() -> None:
         where=tool(("x",), x={"type": "number"}, y={"type": "number"}),
         left={"type": "string"},
     )
-    assert typed(example("t", schema)) == (
-        """t name=TEXT count=2 flag=true 'list=["TEXT"]' how=fast 'where={"x": 1}'"""
-    )
+    words = ("t", "name=TEXT", "count=2", "flag=true", 'list=["TEXT"]', "how=fast", 'where={"x": 1}')
+    assert typed(example("t", schema)) == join_words(words)
 
 
 def test_what_a_server_sends_drives_no_terminal_and_fills_no_screen() -> None:

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openclaw.demo.command_text import folded, interpreter, program, quoted
+from openclaw.typed_words import quote_word
 
 
 @pytest.fixture
@@ -69,7 +70,7 @@ def test_started_as_a_module_the_program_beside_the_interpreter_is_named(checkou
 
 
 def test_the_interpreter_is_named_by_a_path_that_works_from_everywhere() -> None:
-    assert interpreter({}) == shlex.quote(sys.executable)
+    assert interpreter({}) == quote_word(sys.executable)
     assert interpreter({"HOME": os.path.dirname(sys.executable)}) == "~/" + os.path.basename(sys.executable)
 
 
@@ -77,10 +78,10 @@ def test_the_interpreter_is_named_by_a_path_that_works_from_everywhere() -> None
     ("word", "typed"),
     [
         ("plain", "plain"),
-        ("two words", "'two words'"),
+        ("two words", quote_word("two words")),
         ("~/notes", "~/notes"),
-        ("~/my notes", "~/'my notes'"),
-        ("~", "'~'"),
+        ("~/my notes", "~/" + quote_word("my notes")),
+        ("~", quote_word("~")),
     ],
 )
 def test_a_word_is_quoted_and_a_home_is_still_found(word: str, typed: str) -> None:

@@ -55,7 +55,14 @@ def test_a_folder_that_cannot_be_is_one_sentence(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (1, "", f"{tmp_path / 'file'}: File exists\n")
 
 
-@pytest.mark.parametrize(("key", "code"), [("\n", 0), ("", 0), (signal.SIGINT, 130)], ids=["enter", "end", "ctrl-c"])
+@pytest.mark.parametrize(
+    ("key", "code"),
+    [
+        pytest.param("\n", 0, id="enter"),
+        pytest.param("", 0, id="end"),
+        pytest.param(signal.SIGINT, 130, id="ctrl-c", marks=pytest.mark.posix_only("signals")),
+    ],
+)
 def test_the_calendar_is_served_until_its_reader_ends_it(key: str | signal.Signals, code: int) -> None:
     argv = [sys.executable, "-m", "openclaw.demo.calendar_server"]
     pipe = subprocess.PIPE

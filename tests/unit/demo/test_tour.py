@@ -10,6 +10,7 @@ from openclaw.demo.screen import MOST_COLUMNS, Screen
 from openclaw.demo.stage import stage
 from openclaw.demo.steps import STEPS, steps
 from openclaw.demo.tour import Step, Tour, TourError, take
+from openclaw.typed_words import quote_word
 
 PROSE = "a word and another one " * 20
 
@@ -44,7 +45,7 @@ async def test_nothing_is_wider_than_the_screen_or_than_the_eye(width: int) -> N
 async def test_a_long_command_goes_on_as_a_shell_takes_it() -> None:
     paper = Paper(40)
     await Screen(paper.console).command(["agent", "-m", "what files are here, and why?"])
-    assert paper.text == "  $ openclaw agent -m \\\n    'what files are here, and why?'\n"
+    assert paper.text == f"  $ openclaw agent -m \\\n    {quote_word('what files are here, and why?')}\n"
 
 
 async def test_what_a_reader_is_to_type_is_never_cut() -> None:

@@ -10,6 +10,7 @@ from openclaw.mcp.server.connection import event_of
 from openclaw.mcp.status import ServerStatus, ShownState
 from openclaw.mcp.wording import CORRECT, absence, next_step, refusal, trouble
 from openclaw.protocol.lifecycle import LifecycleEvent, LifecycleStatus
+from openclaw.typed_words import quote_word
 
 AGAIN = "`openclaw mcp refresh x` tries it again."
 X = ServerSpec("x", command="x")
@@ -24,7 +25,7 @@ def test_the_end_of_a_program_names_the_command_that_shows_what_it_wrote(error: 
     event = event_of(error, LOCAL)
     assert event == LifecycleEvent("lost", "The server exited with code 1.", "logs")
     assert with_remedy(event.reason, event.remedy, LOCAL.name) == (
-        "The server exited with code 1. `openclaw mcp logs 'my notes'` shows what it wrote."
+        f"The server exited with code 1. `openclaw mcp logs {quote_word('my notes')}` shows what it wrote."
     )
 
 
@@ -38,7 +39,7 @@ def test_a_server_of_one_agent_that_wants_a_sign_in_names_the_whole_command() ->
     event = event_of(HttpStatusError(401, "Unauthorized"), spec)
     assert event == LifecycleEvent("sign-in", "The server wants a sign-in.", "auth")
     assert with_remedy(event.reason, event.remedy, spec.name, spec.owner) == (
-        "The server wants a sign-in. Run `openclaw mcp auth 'my notes' --agent writer`."
+        f"The server wants a sign-in. Run `openclaw mcp auth {quote_word('my notes')} --agent writer`."
     )
 
 
@@ -102,7 +103,7 @@ OWN = ServerStatus("my own", "unreachable", "Is it on?", owner="b")
         (
             OWN,
             "MCP server 'my own' is unreachable: Is it on?",
-            "`openclaw mcp refresh 'my own' --agent b` tries it again.",
+            f"`openclaw mcp refresh {quote_word('my own')} --agent b` tries it again.",
         ),
         (REFUSED, "MCP server 'x' is not started: ${A} is not set (openclaw.json:3 mcp.servers.x).", CORRECT),
         (
@@ -119,4 +120,4 @@ def test_what_is_wrong_comes_with_one_thing_to_do(status: ServerStatus, said: st
 def test_in_a_conversation_commands_are_named_as_they_are_typed_there() -> None:
     status = ServerStatus("x", "needs-auth", "Sign in.", remedy="auth", owner="b")
     assert trouble(status, CHAT) == "Sign in. Run `/mcp auth x --agent b`."
-    assert next_step(OWN, CHAT) == "`/mcp refresh 'my own' --agent b` tries it again."
+    assert next_step(OWN, CHAT) == f"`/mcp refresh {quote_word('my own')} --agent b` tries it again."

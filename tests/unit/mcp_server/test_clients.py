@@ -9,6 +9,7 @@ import yaml
 from openclaw.errors import UsageError
 from openclaw.mcp_server.clients import CLIENTS, config_text, place_text
 from openclaw.program import ROOT
+from openclaw.typed_words import quote_word
 
 COMMAND, ARGUMENTS = '/opt/my "tools"/openclaw', ["mcp-server", "--agent", "wörk"]
 ENTRY = {"command": COMMAND, "args": ARGUMENTS}
@@ -81,7 +82,7 @@ def test_the_command_for_claude_code_can_be_pasted() -> None:
     assert plain.endswith("or run: claude mcp add openclaw -- /opt/x mcp-server")
     with_place = place_text("claude-code", "/opt/x", ["mcp-server"], ENV)
     assert with_place.endswith(
-        "or run: claude mcp add --env 'OPENCLAW_STATE_DIR=/my state' --transport stdio openclaw -- /opt/x mcp-server"
+        f"or run: claude mcp add --env {quote_word('OPENCLAW_STATE_DIR=/my state')} --transport stdio openclaw -- /opt/x mcp-server"
     )
 
 

@@ -5,7 +5,6 @@ The real libraries and stores that run on a laptop (Vault, AWS) are in tests/rea
 
 import asyncio
 import json
-import shlex
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -21,6 +20,7 @@ from openclaw.secrets.gcp import GcpSecrets
 from openclaw.secrets.provider import ProviderDependencies
 from openclaw.secrets.resolve import Resolver
 from openclaw.secrets.token import MARGIN, KeptToken, Token
+from openclaw.typed_words import quote_word
 from parts.cloud_imitations import TOKEN, CloudImitation, imitate_program
 
 
@@ -134,14 +134,14 @@ async def test_what_answers_in_the_metadata_servers_place_is_not_believed(cloud:
     cloud.flavor = ""
     assert await failure(with_gcp(cloud), "secret://gcp/a") == (
         "neither the library for Google Cloud nor gcloud is installed. "
-        f"Run: {shlex.quote(sys.executable)} -m pip install google-auth, or install gcloud and sign in."
+        f"Run: {quote_word(sys.executable)} -m pip install google-auth, or install gcloud and sign in."
     )
 
 
 async def test_a_machine_without_a_service_account_says_so(cloud: CloudImitation) -> None:
     cloud.has_account = False
     assert await failure(with_gcp(cloud), "secret://gcp/a") == (
-        f"this machine has no service account. Run: {shlex.quote(sys.executable)} -m pip install google-auth and sign in."
+        f"this machine has no service account. Run: {quote_word(sys.executable)} -m pip install google-auth and sign in."
     )
 
 
@@ -283,11 +283,11 @@ async def test_without_library_and_program_both_are_named() -> None:
     )
     assert await failure(secrets, "secret://aws/a") == (
         "neither the library for AWS nor aws is installed. "
-        f"Run: {shlex.quote(sys.executable)} -m pip install boto3, or install aws and sign in."
+        f"Run: {quote_word(sys.executable)} -m pip install boto3, or install aws and sign in."
     )
     assert await failure(secrets, "secret://azure/my-vault/a") == (
         "neither the library for Azure nor az is installed. "
-        f"Run: {shlex.quote(sys.executable)} -m pip install azure-identity, or install az and sign in."
+        f"Run: {quote_word(sys.executable)} -m pip install azure-identity, or install az and sign in."
     )
 
 
