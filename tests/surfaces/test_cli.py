@@ -631,6 +631,9 @@ def test_resources_and_prompts_are_listed_though_another_server_is_away(person: 
         assert ran.code == 0
     unknown = person.run("mcp", "prompt", "shop:zzz")
     assert (unknown.code, unknown.err) == (2, "error: There is no prompt zzz. Try: openclaw mcp prompts shop\n")
+    slashed, bare = person.run("mcp", "prompt", "shop/greet"), person.run("mcp", "prompt", "greet")
+    assert (slashed.code, slashed.err) == (2, 'error: shop/greet is no prompt. Did you mean "shop:greet"?\n')
+    assert (bare.code, bare.err) == (2, "error: The name of the prompt is missing. Try: openclaw mcp prompts\n")
     assert "description" not in person.run("mcp", "prompt", "shop", "greet", "Ann", "--json").data
     unread = person.run("mcp", "read", "shop", "notes://never")
     sentence = "The resource notes://never of MCP server 'shop' cannot be read: No such resource: notes://never"

@@ -91,6 +91,21 @@ async def test_a_provider_that_nobody_knows_is_answered_with_the_nearest(tmp_pat
     )
 
 
+async def test_a_misspelt_command_or_a_model_without_its_provider_is_answered_with_what_is_here(tmp_path: Path) -> None:
+    home = Home(tmp_path, **local_model("http://127.0.0.1:9/v1", "sk-local-0123456789abcdef"))
+    misspelt = await home.openclaw("models", "tets")
+    bare = await home.openclaw("models", "set", "no-such-model")
+    assert (misspelt.code, misspelt.err) == (
+        2,
+        "error: openclaw models: there is no command 'tets', and no vendor. Did you mean \"test\"?\n",
+    )
+    assert (bare.code, bare.err) == (
+        1,
+        "error: 'no-such-model' does not say which provider serves it. "
+        "Write it as provider/model, such as local/no-such-model.\n",
+    )
+
+
 async def test_one_message_is_answered_by_the_model_that_it_names(tmp_path: Path) -> None:
     async with ChatServer(models=("local-model", "other-model")) as server:
         home = Home(tmp_path, **local_model(server.url, server.key))

@@ -110,13 +110,25 @@ def _full_name(models: Models, name: str) -> str:
 
 # list
 
+_COMMANDS: Final = ("list", "test", "set")
+
+
+def _known(models: Models, vendor: str) -> None:
+    """Raises ModelError for a vendor that nobody knows, and UsageError where it looks like a command that was misspelt."""
+    try:
+        models.full_name(f"{vendor}/x")
+    except ModelError:
+        if not (near := nearest(vendor, _COMMANDS)):
+            raise
+        raise UsageError(f"openclaw models: there is no command {vendor!r}, and no vendor.", hint=near) from None
+
 
 async def list_models(context: Context, parsed: Parsed) -> int:
     vendor = parsed.text("vendor")
     async with opened(context) as (config, models):
         used = await in_use(config, models)
         if vendor:
-            models.full_name(f"{vendor}/x")
+            _known(models, vendor)
         asked = [vendor] if vendor else await _worth_asking(models, used)
         offers = await asyncio.gather(*(_offer(models, one) for one in asked))
     if parsed.flag("json"):

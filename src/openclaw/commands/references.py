@@ -189,7 +189,10 @@ def prompt_typed(manager: Manager, agent: str, words: Sequence[str]) -> tuple[st
     if is_prompt(manager, agent, first):
         return (*_taken_apart(manager, agent, first), rest)
     if not rest:
-        raise UsageError("The name of the prompt is missing.", hint=f"Try: openclaw mcp prompts {first}")
+        if is_prompt(manager, agent, meant := first.replace("/", ":", 1)):
+            raise UsageError(f"{first} is no prompt.", hint=f'Did you mean "{meant}"?')
+        listed = f"openclaw mcp prompts {first}" if first in _typed(manager, agent) else "openclaw mcp prompts"
+        raise UsageError("The name of the prompt is missing.", hint=f"Try: {listed}")
     return _typed(manager, agent).get(first, first), rest[0], rest[1:]
 
 

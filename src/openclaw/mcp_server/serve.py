@@ -25,9 +25,12 @@ WITHIN = 1.9
 _LAST_LINES = 0.2
 _LAST_LOG = 1.0
 
+# Nothing folds these lines: each fits a narrow terminal.
 _AT_A_TERMINAL = (
-    "openclaw mcp-server waits for MCP messages on standard input; a client usually starts it. Ctrl-D ends it.\n"
-    "To configure a client: openclaw mcp-server --print-config claude-code\n"
+    "openclaw mcp-server waits for MCP messages on its input.\n"
+    "A client usually starts it. Ctrl-D ends it.\n"
+    "To configure one:\n"
+    "  openclaw mcp-server --print-config claude-code\n"
 )
 
 

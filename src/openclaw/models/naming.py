@@ -41,7 +41,9 @@ def _by_model(name: str, specs: Mapping[str, ProviderSpec]) -> str:
     owners = [spec.id for spec in specs.values() if any(model.id == name for model in spec.models)]
     if len(owners) == 1:
         return owners[0]
-    hint = f"Write it as provider/model, such as openai/{name or 'gpt-5.6-terra'}."
+    # One that is set up here is likelier to be meant than a vendor that is not.
+    like = next((provider for provider in specs if provider not in (BUILTIN, SCRIPTED)), "openai")
+    hint = f"Write it as provider/model, such as {like}/{name or 'gpt-5.6-terra'}."
     raise ModelError(f"'{name}' does not say which provider serves it.", hint=hint)
 
 

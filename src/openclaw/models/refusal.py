@@ -213,7 +213,7 @@ def sentence(reason: Reason, refusal: Refusal, endpoint: ModelEndpoint, model: s
             return f"{who} has no credit left for this key{code}. Top up the account, or choose another model."
         case "model":
             pull = f"Run `ollama pull {model}`, or choose" if who == "ollama" else "Choose"
-            return f"{who} has no model named {model}{code}. {pull} another one in agents.defaults.model.primary."
+            return f"{who} has no model named {model}{code}. {pull} one of `openclaw models list {who}`."
         case "too-long":
             return f"The conversation is longer than {who}/{model} takes{code}. Start a new session, or choose another model."
         case "rate":

@@ -532,9 +532,7 @@ async def test_a_missing_key_is_asked_for(wire: Wire) -> None:
 async def test_an_unknown_model_is_named(wire: Wire) -> None:
     async with talking(wire) as (provider, _):
         done = last(await answer(provider, model="nonesuch"))
-    assert done.error == (
-        "local has no model named nonesuch (404). Choose another one in agents.defaults.model.primary."
-    )
+    assert done.error == ("local has no model named nonesuch (404). Choose one of `openclaw models list local`.")
     assert done.retryable
 
 
