@@ -132,6 +132,9 @@ async def test_usage_tells_the_cost_where_the_prices_are_known(desk: Desk) -> No
 
 async def test_the_older_part_gives_way_to_notes_when_the_person_wants_it(desk: Desk) -> None:
     assert await desk.type("/compact") == "There is nothing to shorten.\n"
+    await desk.type("hello")
+    # The request stays, and its answer is the newest part.
+    assert await desk.type("/compact") == "There is nothing to shorten.\n"
     await desk.type(*(f"long {number}00" for number in range(1, 6)))
     assert "gave way to notes" in await desk.type("/compact")
     await desk.type("and now")

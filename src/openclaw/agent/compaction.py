@@ -120,7 +120,11 @@ async def compact_now(messages: Sequence[Message], budget: Budget, summarise: Su
     """The same because a person wants it, though the messages may fit: all but the last quarter gives way to notes. None when that is
     nothing."""
     cut = boundary(messages, min(budget.recent, estimate(messages) // 4))
-    said = sum(not (isinstance(message, UserMessage) and message.notes) for message in messages[:cut])
+    # The last request is kept wherever it stands, and notes are replaced: neither is anything to shorten.
+    asked = _last_request(messages)
+    said = sum(
+        not (message is asked or (isinstance(message, UserMessage) and message.notes)) for message in messages[:cut]
+    )
     return await _with_notes(messages, cut, budget, summarise) if said else None
 
 
