@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from openclaw.app import App
 from openclaw.config.load import Config
 from openclaw.config.sections import CodeModeSection
@@ -49,6 +51,7 @@ async def test_a_reload_ends_the_running_call_of_a_denied_tool_also_when_no_serv
         assert await call == ToolResult.error("read was taken away while it ran; the call was cancelled.")
 
 
+@pytest.mark.posix_only("the file tools")
 def test_the_reserved_names_are_those_of_the_native_tools() -> None:
     assert [tool.name for tool in native_tools(Fence(), code=CodeModeSection(enabled=True)).tools("main")] == list(
         NATIVE_NAMES

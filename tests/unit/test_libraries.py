@@ -1,6 +1,5 @@
 """What is said where a library is not installed, and that it names what pyproject.toml has."""
 
-import shlex
 import sys
 import tomllib
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from openclaw.libraries import LIBRARIES, missing
+from openclaw.typed_words import join_words
 
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
@@ -17,7 +17,7 @@ def test_a_missing_library_is_one_sentence_and_the_command_that_installs_it() ->
     assert told is not None
     assert (told.message, told.hint) == (
         "Chat at a terminal needs the library prompt_toolkit, which is not installed.",
-        f"Run: {shlex.quote(sys.executable)} -m pip install 'prompt-toolkit>=3.0.50'",
+        f"Run: {join_words([sys.executable, '-m', 'pip', 'install', 'prompt-toolkit>=3.0.50'])}",
     )
 
 
