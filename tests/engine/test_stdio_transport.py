@@ -137,9 +137,12 @@ async def test_a_server_killed_from_outside_says_by_what() -> None:
 async def test_a_request_the_server_never_read_is_known_not_to_be_processed() -> None:
     async with served() as connection:
         hanging = asyncio.create_task(call(connection, "hang"))
+        first, last_of_them = 1, 5
+        # Written before the server is told to read no more.
+        while not connection.awaits(first):
+            await asyncio.sleep(0)
         assert await text_of(connection, "deaf") == "deaf now"
         unread = [asyncio.create_task(call(connection, "echo", text="never read")) for _ in range(3)]
-        last_of_them = 5
         while not connection.awaits(last_of_them):
             await asyncio.sleep(0)
         assert connection.link.pid is not None
