@@ -124,6 +124,8 @@ async def test_a_server_that_dies_in_mid_call_ends_that_call_and_may_have_acted(
 async def test_a_server_killed_from_outside_says_by_what() -> None:
     async with served() as connection:
         waiting = asyncio.create_task(call(connection, "hang"))
+        while not connection.awaits(1):
+            await asyncio.sleep(0)
         await call(connection, "echo", text="both were read")
         assert connection.link.pid is not None
         os.kill(connection.link.pid, signal.SIGKILL)
