@@ -1,11 +1,16 @@
 """`openclaw complete`, which shells ask at every Tab: quick without a gateway, and with one."""
 
+import asyncio
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from openclaw.grant import Grant
+from openclaw.security.grants import GrantStore
+from parts import planned_server
 from parts.gateways import gateway_process, home, stdio_server
 from parts.program import Program
 
@@ -87,6 +92,43 @@ def test_a_gateway_answers_with_the_tools_of_its_servers(tmp_path: Path) -> None
     assert {"read\t", "part__echo"} <= {
         line if line.startswith("read") else line.partition("\t")[0] for line in explained.splitlines()
     }
+
+
+def test_a_gateway_answers_with_the_prompts_of_servers_that_are_up_and_without_one_servers_are_named(
+    tmp_path: Path,
+) -> None:
+    greet = {"name": "greet", "description": "Say hello.", "arguments": [{"name": "who"}, {"name": "a b"}]}
+    (tmp_path / "plan.json").write_text(json.dumps({"prompts": [greet]}))
+    (tmp_path / "plain.json").write_text("{}")
+
+    def planned(plan: str) -> dict[str, object]:
+        return {
+            "command": sys.executable,
+            "args": [planned_server.__file__, str(tmp_path / plan), str(tmp_path / "log")],
+        }
+
+    with home(tmp_path) as place:
+        place.save({"mcp": {"servers": {"shop": planned("plan.json"), "plain": planned("plain.json")}}})
+        assert place.run("complete", "--", "zsh", "mcp", "prompt", "s").stdout == "shop\t\n"
+        with gateway_process(place) as gateway:
+            gateway.wait_until("'shop' is ready")
+            gateway.wait_until("'plain' is ready")
+            prompts = place.run("complete", "--", "zsh", "mcp", "prompt", "").stdout
+            arguments = place.run("complete", "--", "zsh", "mcp", "prompt", "shop:greet", "").stdout
+    assert prompts == "shop:greet\tSay hello.\n"
+    assert arguments == "who=\t\n"
+
+
+def test_grants_are_offered_to_be_revoked_and_no_longer_once_they_are(person: Program) -> None:
+    def offered() -> str:
+        return person.run("complete", "--", "zsh", "approvals", "revoke", "").out
+
+    grants = GrantStore(person.home / ".openclaw" / "py" / "approvals.json")
+    asyncio.run(grants.add(Grant("g-one", "read", "s"), Grant("g-two", "write", "s", arguments={"path": "/x/**"})))
+    shown = 'g-one\tread: any arguments\ng-two\twrite: path="/x/**"\n'
+    assert (offered(), offered()) == (shown, shown)
+    assert asyncio.run(grants.revoke("g-one"))
+    assert offered() == 'g-two\twrite: path="/x/**"\n'
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

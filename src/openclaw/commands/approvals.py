@@ -4,7 +4,7 @@
 others. The questions that wait are questions.py's.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -113,7 +113,7 @@ def _row(kept: KeptGrant, servers: Mapping[str, KnownServer]) -> tuple[str, ...]
         one_line(_server(grant, servers), _SHOWN),
         one_line(grant.tool, _SHOWN),
         one_line(grant.agent, _SHOWN) or "all",
-        one_line(_allows(kept), _SHOWN),
+        one_line(_allows(grant), _SHOWN),
         grant.created[:10] or "–",
         kept.last_used or "never",
         f"no: {ended}" if ended else "yes",
@@ -131,8 +131,12 @@ def _server(grant: Grant, servers: Mapping[str, KnownServer]) -> str:
     return "not there" if known is None else known.name
 
 
-def _allows(kept: KeptGrant) -> str:
-    grant = kept.grant
+def grant_names(grants: Iterable[Grant]) -> dict[str, str]:
+    """The ids of grants, and in a few words what each is about."""
+    return {one.id: one_line(f"{one.tool}: {_allows(one)}", _SHOWN) for one in grants if one.id.isprintable()}
+
+
+def _allows(grant: Grant) -> str:
     if grant.as_read:
         return "counts as reading"
     if grant.server == EDITOR:

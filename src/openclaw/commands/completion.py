@@ -1,30 +1,47 @@
 """Completion in shells: the script that each is given, and the answer to its Tab key where control/shell_words.py has none at hand.
 
 Owns the scripts, which are short because the program decides what is offered, and the names that can be completed: servers and tools as
-they are known, agents, models and settings of the config, other programs, vendors, conversations of the store. What was found is kept in
-a file, from which the next Tab is answered without loading any of this. Starts no server.
+they are known, prompts of servers that are up, grants, agents, models and settings of the config, other programs, vendors, conversations of
+the store. What was found is kept in a file, from which the next Tab is answered without loading any of this. Starts no server.
 """
 
 import marshal
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path as FilePath
 from typing import Any
 
 import msgspec
 
+from openclaw.commands.approvals import grant_names
 from openclaw.commands.dispatch import Context
 from openclaw.commands.man_page import man_page
 from openclaw.commands.options import SHARED
 from openclaw.commands.parse import Argument, Command, Option, Parsed
+from openclaw.commands.references import prompt_entries
 from openclaw.commands.setting_words import setting_words
 from openclaw.config.agents import agent_ids, default_agent
-from openclaw.control.shell_words import ARGUMENT, MCP_TOOL, SESSION, TOOL, answer, names_file, sessions, stamp
+from openclaw.control.shell_words import (
+    ARGUMENT,
+    GRANT,
+    MCP_TOOL,
+    PROMPT,
+    PROMPT_ARGUMENT,
+    SESSION,
+    TOOL,
+    answer,
+    names_file,
+    offers,
+    sessions,
+    stamp,
+    typed_words,
+)
 from openclaw.engine import NATIVE_NAMES, Engine
 from openclaw.errors import OpenClawError
 from openclaw.files import make_directory, replace
 from openclaw.importers.programs import PROGRAMS
 from openclaw.log import one_line
 from openclaw.mcp.manager import Manager
+from openclaw.mcp.tools.names import typed_name
 from openclaw.models.configured import model_names
 from openclaw.models.vendors import VENDORS
 from openclaw.version import __version__
@@ -44,6 +61,8 @@ async def complete(context: Context, parsed: Parsed) -> int:
     words = parsed.many("words")
     async with context.open_engine() as engine:
         names, commands = await known_names(engine), tree(context.root, default_agent(engine.config))
+        if _wants_prompts(commands, words):
+            names = {**names, **await known_prompts(await engine.manager(), default_agent(engine.config))}
     database = str(engine.paths.sessions_file)
     shown = answer(
         commands, lambda kind: sessions(database, commands["agent"]) if kind == SESSION else names.get(kind, {}), words
@@ -55,8 +74,22 @@ async def complete(context: Context, parsed: Parsed) -> int:
     return 0
 
 
+def _wants_prompts(commands: Mapping[str, Any], words: Sequence[str]) -> bool:
+    """Whether the line names a prompt: no other Tab asks servers for theirs."""
+    kinds: set[str] = set()
+
+    def none_of(kind: str) -> Mapping[str, str]:
+        kinds.add(kind)
+        return {}
+
+    offers(commands, none_of, typed_words(words))
+    return not kinds.isdisjoint((PROMPT, PROMPT_ARGUMENT))
+
+
 def _remember(engine: Engine, config: str, commands: Mapping[str, Any], names: Mapping[str, Any]) -> None:
-    made_from = stamp(engine.env, config, [str(path) for path in engine.config.files])
+    # Grants end, and are given, without a word in the config.
+    files = [*engine.config.files, engine.paths.approvals_file]
+    made_from = stamp(engine.env, config, [str(path) for path in files])
     kept = {"stamp": made_from, "commands": commands, "names": names}
     try:
         make_directory(engine.paths.data_dir)
@@ -77,11 +110,30 @@ async def known_names(engine: Engine) -> dict[str, dict[str, str]]:
         "server": {
             one.name: one.state if manager.is_eager else "" for one in manager.status() if one.name.isprintable()
         },
+        GRANT: grant_names(engine.grants.all()),
+        # What can be typed before the names of its prompts are known.
+        PROMPT: {
+            typed_name(one.name): "" for one in manager.status() if one.state != "disabled" and one.name.isprintable()
+        },
         "program": {**{id: one.name for id, one in PROGRAMS.items()}, "all": "every program that has servers here"},
         "vendor": dict.fromkeys(sorted({*VENDORS, *config.root.models.providers}), ""),
         **setting_words(config),
         **tool_names(manager, agent_ids(config)),
     }
+
+
+async def known_prompts(manager: Manager, agent: str) -> dict[str, dict[str, str]]:
+    """The prompts of servers that are up and their arguments behind their names, and by name alone the servers that are not up."""
+    listed = await prompt_entries(manager, agent)
+    away = [one for one in manager.status(agent) if one.state not in ("ready", "disabled")]
+    names = {typed_name(one.name): one.state if manager.is_eager else "" for one in away}
+    arguments: dict[str, str] = {}
+    for name, entry in listed.items():
+        names[name] = entry.description or entry.title or ""
+        for one in entry.arguments or []:
+            if one.name.isprintable() and " " not in one.name:
+                arguments[f"{name} {one.name}"] = one.description or ""
+    return {PROMPT: {name: text for name, text in names.items() if name.isprintable()}, PROMPT_ARGUMENT: arguments}
 
 
 def tool_names(manager: Manager, agents: tuple[str, ...]) -> dict[str, dict[str, str]]:

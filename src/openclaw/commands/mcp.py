@@ -364,7 +364,7 @@ def _prompt_json(server: str, entry: PromptEntry) -> dict[str, Any]:
 
 async def prompt(context: Context, parsed: Parsed) -> int:
     async with opened(context, parsed) as (engine, manager, agent):
-        whose, name, words = prompt_typed(manager, agent, parsed.many("words"))
+        whose, name, words = prompt_typed(manager, agent, (parsed.text("prompt"), *parsed.many("words")))
         permit(manager, engine.decide, agent, whose, PROMPT_TOOL)
         server = manager.server(whose, agent)
         listed = {entry.name: entry for entry in await server.use(list_prompts)}

@@ -94,9 +94,8 @@ Examples:
             handler="openclaw.commands.mcp:prompt",
             details="Example: openclaw mcp prompt web:summarize topic=trains",
             arguments=(
-                Argument(
-                    "words", "SERVER:PROMPT as `mcp prompts` lists it, then its arguments: key=value …", rest=True
-                ),
+                Argument("prompt", "SERVER:PROMPT, as `mcp prompts` lists it.", names="prompt"),
+                Argument("words", "Its arguments: key=value …", required=False, rest=True, names="prompt-argument"),
             ),
             options=(AGENT, JSON),
         ),

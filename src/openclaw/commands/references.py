@@ -211,21 +211,25 @@ async def _entry(manager: Manager, server: str, agent: str, prompt: str) -> Prom
 
 
 async def prompt_names(manager: Manager, agent: str) -> dict[str, str]:
-    """The prompts that can be typed now, and what is said of each: those of servers that are up. No server is started for this, and none is
-    waited for long."""
+    """The prompts that can be typed now, and what is said of each."""
+    return {name: _about(entry) for name, entry in (await prompt_entries(manager, agent)).items()}
+
+
+async def prompt_entries(manager: Manager, agent: str) -> dict[str, PromptEntry]:
+    """The prompts that can be typed now: those of servers that are up. No server is started for this, and none is waited for long."""
     up = [status.name for status in manager.status(agent) if status.state == "ready"]
-    named = await asyncio.gather(*(_names(manager, agent, server) for server in up))
-    return {name: text for names in named for name, text in names.items()}
+    named = await asyncio.gather(*(_named(manager, agent, server) for server in up))
+    return {name: entry for names in named for name, entry in names.items()}
 
 
-async def _names(manager: Manager, agent: str, server: str) -> dict[str, str]:
+async def _named(manager: Manager, agent: str, server: str) -> dict[str, PromptEntry]:
     try:
         async with asyncio.timeout(_NAMES_SECONDS):
             entries: Sequence[PromptEntry] = await manager.server(server, agent).use(list_prompts)
     except (TimeoutError, OpenClawError):
         # What the other servers have can still be typed.
         return {}
-    return {f"{typed_name(server)}:{entry.name}": _about(entry) for entry in entries}
+    return {f"{typed_name(server)}:{entry.name}": entry for entry in entries}
 
 
 def _about(entry: PromptEntry) -> str:

@@ -309,7 +309,7 @@ Example: openclaw approvals answer q7Hk2dQ allow-once\
             "revoke",
             "End a grant: the next call is asked about again.",
             handler="openclaw.commands.approvals:revoke",
-            arguments=(Argument("id", "The grant, as `approvals grants` lists it."),),
+            arguments=(Argument("id", "The grant, as `approvals grants` lists it.", names="grant"),),
         ),
         Command(
             "explain",

@@ -31,7 +31,10 @@ FILES = ":files"
 FILE, SESSION, TOOL, ARGUMENT = "file", "session", "tool", "argument"
 # Tools of servers alone: what a person may call.
 MCP_TOOL = "mcp-tool"
+PROMPT, PROMPT_ARGUMENT, GRANT = "prompt", "prompt-argument", "grant"
 PROGRAM, SETTING, VALUE = "program", "setting", "value"
+# Kinds whose names are looked for behind the word before them.
+_BEHIND = (ARGUMENT, PROMPT_ARGUMENT, VALUE)
 # Conversations that are offered, the newest: nobody reads through more.
 MOST_SESSIONS = 100
 # Of what is said of a word.
@@ -228,12 +231,12 @@ class _Place:
         else:
             return {}
         found, self.kind = self._values(slot, names), slot["names"]
-        if found is None or not place or self.kind not in (ARGUMENT, VALUE):
+        if found is None or not place or self.kind not in _BEHIND:
             return found
-        # Those of the tool, or the setting, that was named before.
+        # Those of the tool, the prompt or the setting that was named before.
         prefix, given = f"{self._given[0]} ", {word.partition("=")[0] for word in self._given[1:]}
         behind = {word.removeprefix(prefix): text for word, text in found.items() if word.startswith(prefix)}
-        mark = "=" if self.kind == ARGUMENT else ""
+        mark = "" if self.kind == VALUE else "="
         return {f"{word}{mark}": text for word, text in behind.items() if word not in given}
 
     def _values(self, slot: "Mapping[str, Any]", names: "Names") -> "Offers":
