@@ -197,6 +197,7 @@ class Engine:
             options=servers_options(self.config),
             dependencies=Dependencies(
                 lets_fetch=not self._through_gateway,
+                is_gateway=self._through_gateway,
                 resolve=self.resolve,
                 authorize=self._authorizer,
                 signed_in=self._signed_in,

@@ -21,6 +21,7 @@ from openclaw.mcp.events import StateChanged
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.server.state import UnavailableError
 from openclaw.mcp.tools.results import Result
+from openclaw.mcp.wording import NOT_FOUND_BY_GATEWAY
 from openclaw.protocol.lifecycle import LifecycleEvent
 from parts import planned_server
 from parts.chaos_proxy import Chaos, ChaosProxy
@@ -173,6 +174,17 @@ async def test_a_program_that_does_not_exist_fails_at_once_and_says_so() -> None
         assert "no-such-program-anywhere" in status_.reason
         (absence,) = manager.absences()
         assert (absence.name, absence.reason) == ("gone__*", f"MCP server 'gone' has failed: {status_.reason}")
+
+
+async def test_where_a_gateway_does_not_find_a_program_its_own_search_path_is_named_but_not_one_of_the_server() -> None:
+    own = ServerSpec("own", command="no-such-program-anywhere", env=(("PATH", "/nowhere"),))
+    specs = [ServerSpec("gone", command="no-such-program-anywhere"), own]
+    async with Manager(specs, dependencies=Dependencies(is_gateway=True)) as manager:
+        reasons = {one.name: one.reason for one in manager.status()}
+    assert reasons == {
+        "gone": f"There is no program 'no-such-program-anywhere' on the search path. {NOT_FOUND_BY_GATEWAY}",
+        "own": "There is no program 'no-such-program-anywhere' on the search path. Install it, or give its full path as `command`.",
+    }
 
 
 async def test_whoever_asks_first_for_a_program_that_does_not_exist_is_told_why() -> None:

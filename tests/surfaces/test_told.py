@@ -23,7 +23,18 @@ LINES = [
     "MCP server 'absent' has failed: There is no program 'no-such-program' on the search path. Install it, or give its full path as "
     "`command`. `openclaw mcp refresh absent` tries it again.",
 ]
-IN_CHAT = [line.replace("openclaw mcp ", "/mcp ") for line in LINES]
+# A gateway's search path may be another than that of the terminal.
+BY_GATEWAY = [
+    *LINES[:-1],
+    "MCP server 'absent' has failed: There is no program 'no-such-program' on the search path. The gateway looks along a search path of "
+    "its own: install it, give its full path as `command`, or run `openclaw gateway restart` in a terminal where it is found. "
+    "`openclaw mcp refresh absent` tries it again.",
+]
+EXPECTED = {"here": LINES, "by the gateway": BY_GATEWAY}
+
+
+def in_chat(lines: list[str]) -> list[str]:
+    return [line.replace("openclaw mcp ", "/mcp ") for line in lines]
 
 
 @asynccontextmanager
@@ -48,25 +59,27 @@ async def troubled(folder: Path, where: str, *turns: dict[str, Any]) -> AsyncIte
                 yield place
 
 
-def told(said: str, lines: list[str] = LINES) -> list[str]:
+def told(said: str, lines: list[str]) -> list[str]:
     """The lines about servers, in the order of `lines`."""
     return sorted((line for line in said.splitlines() if line in lines), key=lines.index)
 
 
 @pytest.mark.parametrize("where", ["here", "by the gateway"])
 async def test_an_agent_tells_of_each_trouble_in_one_line_without_log_levels(where: str, tmp_path: Path) -> None:
+    lines = EXPECTED[where]
     async with troubled(tmp_path, where, {"text": "Hello."}) as place:
         done = await asyncio.to_thread(place.run, "agent", "-m", "hi")
-    assert (done.returncode, done.stdout, told(done.stderr)) == (0, "Hello.\n", LINES), done.stderr
+    assert (done.returncode, done.stdout, told(done.stderr, lines)) == (0, "Hello.\n", lines), done.stderr
     assert not any(level in done.stderr for level in ("ERROR", "WARNING"))
 
 
 @pytest.mark.parametrize("where", ["here", "by the gateway"])
 async def test_a_chat_tells_of_each_trouble_once(where: str, tmp_path: Path) -> None:
+    lines = in_chat(EXPECTED[where])
     async with troubled(tmp_path, where, {"text": "One."}, {"text": "Two."}) as place:
         first = await asyncio.to_thread(place.run, "chat", input="one\ntwo\n")
         again = await asyncio.to_thread(place.run, "chat", input="/help\n")
-    assert (told(first.stderr, IN_CHAT), "Two." in first.stdout) == (IN_CHAT, True), first.stderr
+    assert (told(first.stderr, lines), "Two." in first.stdout) == (lines, True), first.stderr
     assert not any(level in first.stderr for level in ("ERROR", "WARNING"))
     # Another terminal was told nothing yet.
     assert LINES[0] in again.stderr
@@ -84,7 +97,7 @@ async def test_servers_that_take_turns_are_no_trouble(tmp_path: Path) -> None:
 async def test_what_the_answer_says_is_not_told_again(tmp_path: Path) -> None:
     async with troubled(tmp_path, "here", {"text": f"I cannot: {LINES[1]}"}) as place:
         done = await asyncio.to_thread(place.run, "agent", "-m", "hi")
-    assert (told(done.stderr), LINES[1] in done.stdout) == ([LINES[0], *LINES[2:]], True)
+    assert (told(done.stderr, LINES), LINES[1] in done.stdout) == ([LINES[0], *LINES[2:]], True)
 
 
 @pytest.mark.parametrize("words", [("mcp", "servers"), ("agent", "-m", "hi"), ("chat",)])

@@ -24,8 +24,9 @@ from openclaw.mcp.handlers import ELICIT, Handlers, OnLog
 from openclaw.mcp.placing import Place, SessionHomes
 from openclaw.mcp.rounds import VISITED, VisitedPages
 from openclaw.mcp.status import auth_of
-from openclaw.mcp.wording import MAX_LABEL
+from openclaw.mcp.wording import MAX_LABEL, NOT_FOUND_BY_GATEWAY
 from openclaw.process.environment import child_environment, say_refused
+from openclaw.process.find_program import NOT_FOUND
 from openclaw.protocol.authorizer import Authorizer, StaticAuthorizer
 from openclaw.protocol.eras import Agreement, Plan, Reopen, negotiate, other_transport
 from openclaw.protocol.jsonrpc import Request, parse
@@ -85,6 +86,8 @@ class Dependencies(msgspec.Struct, frozen=True):
     on_log: OnLog | None = None
     # A launcher that is still fetching its server when this program leaves goes on for a while, to fill its cache.
     lets_fetch: bool = False
+    # Programs are looked for on the search path of a gateway, which may be another than that of whoever reads what is said of them.
+    is_gateway: bool = False
     environ: Mapping[str, str] = msgspec.field(default_factory=lambda: os.environ)
     # Who traces the requests of a connection to a server.
     trace: Callable[[ServerSpec], RequestTrace] | None = None
@@ -325,6 +328,8 @@ def _stdio(spec: ServerSpec, dependencies: Dependencies, listener: Listener, fet
         on_stderr=listener.on_stderr,
         report=listener.report,
         fetch_seconds=fetch_seconds,
+        # A path of the server's own is everybody's.
+        not_found=NOT_FOUND_BY_GATEWAY if dependencies.is_gateway and "PATH" not in dict(spec.env) else NOT_FOUND,
     )
 
 

@@ -21,6 +21,11 @@ NAMED = 3
 MAX_LABEL = 128
 # What to do about an entry that is refused.
 CORRECT = "Correct it, then check it with `openclaw config validate`."
+# Where a gateway finds no such program: whoever reads it may well find it in a terminal of theirs.
+NOT_FOUND_BY_GATEWAY = (
+    "The gateway looks along a search path of its own: install it, give its full path as `command`, or run "
+    "`openclaw gateway restart` in a terminal where it is found."
+)
 # Of names that are like the one that was asked for, so many are offered.
 ALIKE = 3
 # Two tools of one server begin alike: only a slip of the pen is alike enough.

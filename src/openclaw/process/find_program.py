@@ -8,12 +8,21 @@ from openclaw.errors import ProcessError
 
 # What Windows runs, in the order it looks for them, where PATHEXT says nothing else.
 _SUFFIXES = ".COM;.EXE;.BAT;.CMD"
+NOT_FOUND = "Install it, or give its full path as `command`."
 
 
-def find_program(command: str, *, search_path: str, cwd: str | Path | None = None, suffixes: str | None = None) -> str:
+def find_program(
+    command: str,
+    *,
+    search_path: str,
+    cwd: str | Path | None = None,
+    suffixes: str | None = None,
+    not_found: str = NOT_FOUND,
+) -> str:
     """The absolute path of `command`. One with a slash in it is a path, relative to `cwd`. Raises ProcessError.
 
-    `suffixes` is the PATHEXT of Windows, by which `npx` means `npx.cmd` there.
+    `suffixes` is the PATHEXT of Windows, by which `npx` means `npx.cmd` there. `not_found` is what to do where the search path has no
+    such program.
     """
     if not command or "\0" in command:
         raise ProcessError("The command is empty or has a null character in it.")
@@ -32,8 +41,7 @@ def find_program(command: str, *, search_path: str, cwd: str | Path | None = Non
             for ending in endings:
                 if _is_program(path := os.path.join(folder, command + ending)):
                     return path
-    hint = _split_hint(command) or "Install it, or give its full path as `command`."
-    raise ProcessError(f"There is no program '{command}' on the search path.", hint=hint)
+    raise ProcessError(f"There is no program '{command}' on the search path.", hint=_split_hint(command) or not_found)
 
 
 def endings_of(command: str, suffixes: str, platform: str = sys.platform) -> list[str]:

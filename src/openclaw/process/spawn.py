@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from openclaw.errors import ProcessError
-from openclaw.process.find_program import find_program
+from openclaw.process.find_program import NOT_FOUND, find_program
 
 if sys.platform == "win32":
     from openclaw.process.batch_files import check_batch_file
@@ -181,11 +181,14 @@ def spawn(
     stdin: Stream = "pipe",
     stdout: Stream = "pipe",
     stderr: Stream | Literal["stdout"] = "pipe",
+    not_found: str = NOT_FOUND,
 ) -> Process:
-    """Start `argv`, in a running event loop. The program is looked up on the PATH of `env`. Raises ProcessError."""
+    """Start `argv`, in a running event loop. The program is looked up on the PATH of `env`. Raises ProcessError, which says `not_found`
+    where there is no such program."""
     if cwd is not None and not os.path.isdir(cwd):
         raise ProcessError(f"The working directory {cwd} does not exist.", hint="Check `cwd`.")
-    program = find_program(argv[0], search_path=env.get("PATH", os.defpath), cwd=cwd, suffixes=env.get("PATHEXT"))
+    path, suffixes = env.get("PATH", os.defpath), env.get("PATHEXT")
+    program = find_program(argv[0], search_path=path, cwd=cwd, suffixes=suffixes, not_found=not_found)
     if sys.platform == "win32":
         check_batch_file(program, argv[1:])
     ours: list[int | None] = []

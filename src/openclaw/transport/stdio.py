@@ -18,6 +18,7 @@ from pathlib import Path
 from openclaw.errors import LinkLostError, ProtocolError
 from openclaw.log import one_line
 from openclaw.net.share import SHARE
+from openclaw.process.find_program import NOT_FOUND
 from openclaw.process.pipes import PipeReader, PipeWriter
 from openclaw.process.spawn import EXIT_GRACE, spawn
 from openclaw.protocol.framing import LineFramer, Oversized
@@ -60,6 +61,7 @@ class StdioTransport:
     """Starts one server. `env` is all the child gets (`process/environment.py`); `on_stderr` gets clean, redacted lines.
 
     `fetch_seconds`: a server that has said nothing yet is still being fetched, and may go on for so long, with or without us.
+    `not_found` is what to do where there is no such program.
     """
 
     facts: TransportFacts = STDIO
@@ -74,8 +76,10 @@ class StdioTransport:
         on_stderr: Callable[[str], None] = _log_stderr,
         report: Callable[[str], None] = _log_dropped,
         fetch_seconds: float = 0.0,
+        not_found: str = NOT_FOUND,
     ) -> None:
         self._fetch_seconds = fetch_seconds
+        self._not_found = not_found
         self._argv = tuple(argv)
         self._env = env
         self._cwd = cwd
@@ -87,7 +91,7 @@ class StdioTransport:
     async def open(self, receiver: Receiver) -> AsyncIterator[Link]:
         """Starts the process. Leaving ends it and all its descendants, within 7 s at the very worst."""
         began = asyncio.get_running_loop().time()
-        process = spawn(self._argv, env=self._env, cwd=self._cwd)
+        process = spawn(self._argv, env=self._env, cwd=self._cwd, not_found=self._not_found)
         assert process.stdin is not None  # pipes unless asked otherwise
         assert process.stdout is not None
         assert process.stderr is not None
