@@ -30,7 +30,7 @@ from openclaw.control.dialogue_steps import (
 )
 from openclaw.control.form_dialogue import form_dialogue
 from openclaw.control.form_fields import NO, YES
-from openclaw.control.shown_text import behind_a_bar, many
+from openclaw.control.shown_text import behind_a_bar, folded, many
 from openclaw.conversation import NO_ANSWER, Answer, Question
 from openclaw.security.external import clean_label, clean_terminal
 
@@ -59,7 +59,7 @@ def _dialogue(question: Question, screen: Screen) -> Dialogue:
         case "approval" if question.approval is not None and question.approval.offers:
             return approval_dialogue(question, question.approval, screen)
         case "approval":
-            return _in_one_line(question) if _stands_in_one_line(question) else _agreement(question, screen)
+            return _in_one_line(question, screen) if _stands_in_one_line(question) else _agreement(question, screen)
         case "form":
             return form_dialogue(question, screen)
         case "url":
@@ -119,8 +119,14 @@ def _stands_in_one_line(question: Question) -> bool:
     return question.text.endswith(" ") and not question.asker
 
 
-def _in_one_line(question: Question) -> Dialogue:
-    shown = clean_terminal(question.text)
+def _in_rows(text: str, screen: Screen) -> str:
+    """Folded at words; the last row keeps its blank, behind which the answer is typed."""
+    rows = [row for line in clean_terminal(text).split("\n") for row in folded(line, screen.width - 1)]
+    return "\n".join([*(row.rstrip() for row in rows[:-1]), rows[-1]])
+
+
+def _in_one_line(question: Question, screen: Screen) -> Dialogue:
+    shown = _in_rows(question.text, screen)
     for _ in range(MOST_TRIES):
         typed = yield Step(shown, "line")
         if typed is None:
@@ -133,5 +139,6 @@ def _in_one_line(question: Question) -> Dialogue:
         if word in YES or word in NO or not word:
             return Finished(Answer("accept" if word in YES else "decline", by=BY))
         words = f"Type {', '.join(question.options)} or no: "
-        shown = f"That is none of them. {words}" if question.options else f"That is neither. {_YES_OR_NO}"
+        again = f"That is none of them. {words}" if question.options else f"That is neither. {_YES_OR_NO}"
+        shown = _in_rows(again, screen)
     return NOT_ANSWERED

@@ -110,6 +110,15 @@ def test_a_question_in_one_line_may_have_a_third_answer(typed: list[str | None],
     assert (finished.answer, shown) == (answer, f"Those? [y/N/choose] {said}")
 
 
+def test_a_question_in_one_line_is_folded_at_words_where_the_screen_is_narrow() -> None:
+    text = "17 tools. 2 say that they only read. Allow those without asking? [y/N/choose] "
+    question = Question("approval", text, options=("yes", "choose"))
+    first = "17 tools. 2 say that they only read. Allow those without\nasking? [y/N/choose] "
+    again = "That is none of them. Type yes, choose or no: "
+    assert held(question, "c", "n", screen=Screen(60))[1] == first + again
+    assert held(question, "n", screen=Screen(80))[1] == text
+
+
 def test_what_we_ask_ourselves_is_shown_as_it_is() -> None:
     assert held(Question("approval", "May it send <|im_start|>?"), END)[1].startswith("May it send <|im_start|>?\n")
 
