@@ -24,6 +24,7 @@ from openclaw.mcp import (
     LogMessage,
     Manager,
     Server,
+    ServerSpec,
     StateChanged,
 )
 
@@ -304,6 +305,11 @@ MISUSE: list[tuple[str, Callable[[], Awaitable[object]], str]] = [
         lambda: asyncio.sleep(0, Manager([Server("own", in_process=object())])),
         "Server 'own': in_process must be a server object, not an object. "
         "Give one made with FastMCP or with the official SDK, or a MemoryTransport.",
+    ),
+    (
+        "a parsed server with a mapping",
+        lambda: asyncio.sleep(0, Manager([ServerSpec("files", command="npx", env={"A": "1"})])),  # type: ignore[arg-type]  # the same
+        "ServerSpec 'files': env must be a tuple. Make a Server of it: Server('files', …) takes lists, mappings and paths.",
     ),
     (
         "two objects of one name",

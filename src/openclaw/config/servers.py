@@ -35,7 +35,7 @@ from openclaw.config.loaded import Config
 from openclaw.config.rules import entry_faults
 from openclaw.config.sections import AgentSettings, Root
 from openclaw.config.typed import typed
-from openclaw.errors import ConfigError, Problem
+from openclaw.errors import ConfigError, Problem, UsageError
 from openclaw.protocol.transports import TRANSPORTS, TransportFacts, TransportName
 from openclaw.redact import MASK, SECRET_SCHEME
 
@@ -146,6 +146,13 @@ class ServerSpec(msgspec.Struct, frozen=True, eq=False):
     inject_resources: tuple[str, ...] = ()
     resources_max_bytes: int = 64 * 1024
 
+    def __post_init__(self) -> None:
+        """Specs are keys, so nothing in them may change. Raises UsageError for what a program without types may write instead."""
+        for key in _TUPLES:
+            if type(getattr(self, key)) is not tuple:
+                hint = f"Make a Server of it: Server('{self.name}', …) takes lists, mappings and paths."
+                raise UsageError(f"ServerSpec '{self.name}': {key} must be a tuple.", hint=hint)
+
     @property
     def facts(self) -> TransportFacts:
         """What is true of the transport that is tried first."""
@@ -161,6 +168,7 @@ class ServerSpec(msgspec.Struct, frozen=True, eq=False):
         return _shown(self)
 
 
+_TUPLES = ("args", "env", "pass_env", "allow_env", "headers", "tool_include", "tool_exclude", "inject_resources")
 # A literal credential may stand in any of these; the names in the pairs are no secret.
 _HIDDEN = frozenset(
     {"env", "headers", "api_key", "client_id", "client_secret", "private_key", "idp_client_id", "idp_id_token"}
