@@ -139,11 +139,14 @@ def parse(root: Command, words: Sequence[str], shared: Sequence[Option] = ()) ->
     values: dict[str, Any] = {}
     positional: list[str] = []
     verbatim = any(a.verbatim for a in command.arguments)
+    # How many words stand before that command line.
+    before = sum(not a.rest for a in command.arguments)
     queue = list(rest)
     while queue:
         word = queue.pop(0)
         if word == "--":
-            positional += queue
+            # Inside a command line it is one of its words: `npm run start -- --port 80`.
+            positional += [word, *queue] if verbatim and len(positional) > before else queue
             break
         if not word.startswith("-") or word == "-" or _is_number(word):
             positional.append(word)

@@ -81,6 +81,13 @@ def test_two_dashes_keep_even_our_options_for_the_command_line() -> None:
     assert values("mcp", "connect", "--", "srv", "--name", "x")[1] == {"words": ("srv", "--name", "x")}
 
 
+def test_two_dashes_within_the_command_line_are_one_of_its_words() -> None:
+    _, got = values("mcp", "connect", "npm", "run", "start", "--", "--port", "80")
+    assert got["words"] == ("npm", "run", "start", "--", "--port", "80")
+    _, got = values("mcp", "connect", "--", "npm", "run", "start", "--", "--name", "x")
+    assert got == {"words": ("npm", "run", "start", "--", "--name", "x")}
+
+
 def test_a_group_runs_its_default_command() -> None:
     assert values("sessions", "--active", "5") == (("sessions", "list"), {"active": 5})
 
