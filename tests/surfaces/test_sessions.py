@@ -237,3 +237,15 @@ def test_a_key_shown_at_a_terminal_can_be_pasted(person: Program) -> None:
     assert {one["key"]: (one["agent"], one["messages"]) for one in person.run("sessions", "--json").data} == {
         key: (agent, 3) for key, agent in kept.items()
     }
+
+
+@pytest.mark.parametrize("words", [["delete", "nosuch"], ["rename", "nosuch", "a trip"], ["show", "nosuch"]])
+def test_a_conversation_that_is_not_there_is_an_error_with_the_next_step(person: Program, words: list[str]) -> None:
+    ran = person.run("sessions", *words)
+    said = "error: There is no session with the key 'agent:main:nosuch'. `openclaw sessions` lists them.\n"
+    assert (ran.code, ran.out, ran.err) == (1, "", said)
+
+
+def test_a_program_is_told_as_data_that_there_was_nothing_to_delete(person: Program) -> None:
+    ran = person.run("sessions", "delete", "nosuch", "--json")
+    assert (ran.code, ran.data) == (1, {"deleted": False})

@@ -22,7 +22,7 @@ from openclaw.sessions.event import Custom, Reset, Said, Shortened, Undone
 from openclaw.sessions.export import jsonl
 from openclaw.sessions.key import is_unnamed, session_key
 from openclaw.sessions.retention import Keep, Pruned
-from openclaw.sessions.store import SessionInfo
+from openclaw.sessions.store import SessionInfo, unknown_session
 from openclaw.sessions.title import MOST_CHARACTERS
 from openclaw.typed_words import quote_word
 
@@ -129,11 +129,11 @@ async def show(context: Context, parsed: Parsed) -> int:
 async def rename(context: Context, parsed: Parsed) -> int:
     title = title_typed(parsed.many("title"))
     async with context.open_app() as app:
-        found = await app.store.rename(_key(app, parsed), title)
-    context.console.line(
-        f"Named: {title}" if found else "There is no such conversation. `openclaw sessions` lists them."
-    )
-    return 0 if found else 1
+        key = _key(app, parsed)
+        if not await app.store.rename(key, title):
+            raise unknown_session(key)
+    context.console.line(f"Named: {title}")
+    return 0
 
 
 def title_typed(words: Sequence[str]) -> str:
@@ -166,11 +166,11 @@ async def delete(context: Context, parsed: Parsed) -> int:
             ) from None
     if parsed.flag("json"):
         context.console.data({"deleted": deleted})
-    else:
-        context.console.line(
-            "Deleted." if deleted else "There is no such conversation. `openclaw sessions` lists them."
-        )
-    return 0 if deleted else 1
+        return 0 if deleted else 1
+    if not deleted:
+        raise unknown_session(key)
+    context.console.line("Deleted.")
+    return 0
 
 
 async def prune(context: Context, parsed: Parsed) -> int:
