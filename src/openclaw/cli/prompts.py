@@ -44,7 +44,7 @@ class Prompts:
             self._console.note("Type y or n.")
 
     async def choice(self, question: str, options: Sequence[str], default: int = 0) -> int:
-        """Which of the options, from 0 on. They are shown with numbers from 1 on."""
+        """Which of the options, from 0 on. They are shown with numbers from 1 on; how only one of their lines begins does as well."""
         self._console.note(question)
         for number, option in enumerate(options, 1):
             # Two blanks: what is folded stands below the words, and not below the number.
@@ -53,7 +53,10 @@ class Prompts:
             said = await self.text("Number", str(default + 1))
             if said.isdecimal() and 1 <= int(said) <= len(options):
                 return int(said) - 1
-            self._console.note(f"Type a number from 1 to {len(options)}.")
+            begin_so = [at for at, option in enumerate(options) if option.lower().startswith(said.lower())]
+            if len(begin_so) == 1:
+                return begin_so[0]
+            self._console.note(f"Type a number from 1 to {len(options)}, or how the line of one begins.")
 
     async def hidden(self, question: str) -> str:
         """A secret. Nothing of it is shown, not even its length. Empty when nothing was typed."""
