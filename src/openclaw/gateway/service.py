@@ -9,6 +9,8 @@ LABEL = "ai.openclaw-py.gateway"
 
 # Longer than a gateway takes to drain calls and end its servers.
 _STOP_SECONDS = 25
+# systemd gives a service up that started five times within ten seconds, as one would whose disk or port is away for a moment.
+_AGAIN_SECONDS = 5
 
 
 def systemd_unit(argv: Sequence[str], env: Mapping[str, str]) -> str:
@@ -20,6 +22,7 @@ def systemd_unit(argv: Sequence[str], env: Mapping[str, str]) -> str:
         f"ExecStart={' '.join(_quoted(word, dollar='$$') for word in argv)}",
         *(f"Environment={_quoted(f'{name}={value}', dollar='$')}" for name, value in env.items()),
         "Restart=on-failure",
+        f"RestartSec={_AGAIN_SECONDS}",
         f"TimeoutStopSec={_STOP_SECONDS}",
         # Our own guardian ends servers; systemd sends its signal to us alone, so that calls can finish first.
         "KillMode=mixed",

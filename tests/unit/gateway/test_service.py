@@ -24,6 +24,12 @@ def test_a_unit_takes_every_word_literally() -> None:
     assert "KillMode=mixed" in lines
 
 
+def test_a_gateway_that_cannot_start_is_tried_without_end() -> None:
+    """systemd gives up what started five times within ten seconds: five of these pauses are longer."""
+    lines = systemd_unit(ARGV, ENV).splitlines()
+    assert {"Restart=on-failure", "RestartSec=5"} <= set(lines)
+
+
 def test_systemd_finds_nothing_wrong_with_a_unit(tmp_path: Path) -> None:
     analyze = shutil.which("systemd-analyze")
     # It comes with systemd, which not every system has; the test above is for all.
