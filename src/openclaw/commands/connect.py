@@ -70,6 +70,8 @@ async def connect(context: Context, parsed: Parsed) -> int:
 
 def _refuse_a_name(context: Context, parsed: Parsed, words: Sequence[str]) -> None:
     """Other programs have the name first, and it would be asked about as a program. Raises UsageError."""
+    # Of `notes -- npx …`, the dashes stand between the two.
+    words = [word for at, word in enumerate(words) if (at, word) != (1, "--")]
     if parsed.text("name") or parsed.flag("force") or len(words) < 2:
         return
     name, where, *_ = words
