@@ -2,23 +2,25 @@
 
 A real gateway with a server and a model (the offline one) is told something over HTTP as often as a busy person would in 24 hours: each
 hour some conversations are begun and some go on, and a tool is called in each turn. Memory is read after every simulated hour. The slope
-is the median of what single hours added, when caches are full; its error is the interval that holds the true median in 95 of 100 such
-days.
+is the mean of what single hours added, when caches are full, with the interval that holds the true mean in 95 of 100 such days: memory
+grows in steps, and the median hour of a gateway that takes a step every third hour adds nothing.
 """
 
 import json
+import math
+import statistics
 import tempfile
 import time
 from http.client import HTTPConnection, HTTPException
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from bench.contenders.entrants import OURS
 from bench.drivers import memory, stdio_server
 from bench.gateway import Gateway, running_gateway, write_config
-from bench.measures.approvals import interval
 from bench.processes import Failed
-from bench.results import Figure, middle
+from bench.results import Figure
 from bench.run import Run
 
 HOURS = 24
@@ -30,6 +32,8 @@ BEGUN = 12
 # do the first hours.
 FILLING_TURNS = 1_500
 FILLING = 2
+# 95 in 100 of Student's distribution lie within so many errors, with as many hours as count.
+ERRORS = 2.08
 # Tokens of the model's window: the conversation that runs through the day is shortened every hour or so, as a long one is.
 WINDOW = 8_000
 # For one turn.
@@ -69,13 +73,12 @@ def _day(run: Run, gateway: Gateway) -> None:
         if time.monotonic() - begun > MOST_SECONDS:
             raise Failed(f"{hour + 1} hours of turns took more than {MOST_SECONDS:.0f} s")
     took = time.monotonic() - begun
-    grown = [later - earlier for earlier, later in zip(held[FILLING:], held[FILLING + 1 :], strict=False)]
-    least, most = interval(grown)
+    each, least, most = slope(held[FILLING - 1 :])
     figures = {
-        "slope": middle(grown),
+        "slope": each,
         "slope least": least,
         "slope most": most,
-        "begin": held[FILLING],
+        "begin": held[FILLING - 1],
         "end": held[-1],
     }
     for case, value in figures.items():
@@ -84,6 +87,14 @@ def _day(run: Run, gateway: Gateway) -> None:
     run.results.add(Figure("day", "turn", OURS.key, took / (HOURS * turns), "seconds"))
     for hour, bytes_held in enumerate(held, 1):
         run.results.add(Figure("hours", f"hour {hour} memory", OURS.key, bytes_held, "bytes"))
+
+
+def slope(held: list[float]) -> tuple[float, float, float]:
+    """What an hour adds to what was held after each of some; and from which to which it may be."""
+    grown = [later - earlier for earlier, later in pairwise(held)]
+    each = statistics.mean(grown)
+    error = ERRORS * statistics.stdev(grown) / math.sqrt(len(grown))
+    return each, each - error, each + error
 
 
 class _Client:
