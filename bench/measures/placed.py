@@ -16,7 +16,7 @@ from bench.contenders.driver import Target
 from bench.contenders.entrants import FAST_FLOOR, FLOORS, MCPORTER, OURS, TS_SDK
 from bench.drivers import SERVERS, Driver, HttpServer, environment, stdio_server
 from bench.gateway import free_port
-from bench.parts import ROOT, Unavailable, node, npm_modules, npm_program, python_of_parts
+from bench.parts import ROOT, Unavailable, node, npm_modules, npm_program, npm_version, python_of_parts
 from bench.placement import PLACES, Place, arrange
 from bench.processes import Failed, descendants, end, start, until_listening
 from bench.rounds import Warmth, add_against, add_figures, take_turns
@@ -59,13 +59,16 @@ def measure(run: Run) -> None:
         }
         together = [(ECHO, MODERN_ECHO), (JSON, MODERN_JSON), (EVENTS,)]
         _group(run, echo, together, (http.pid, modern.pid))
-    for name, http_name, command in (
-        (EVERYTHING, EVERYTHING_HTTP, _everything),
-        (FASTMCP, FASTMCP_HTTP, _fastmcp),
-        (TYPESCRIPT, TYPESCRIPT_HTTP, _typescript),
+    for name, http_name, command, version in (
+        (EVERYTHING, EVERYTHING_HTTP, _everything, "@modelcontextprotocol/server-everything"),
+        (FASTMCP, FASTMCP_HTTP, _fastmcp, ""),
+        (TYPESCRIPT, TYPESCRIPT_HTTP, _typescript, "@modelcontextprotocol/server"),
     ):
         try:
             stdio, serving = command("stdio", 0), partial(command, "http")
+            if version:
+                # FastMCP is among those who are measured.
+                run.told_version(version, partial(npm_version, version))
         except Unavailable as error:
             run.note("placed", name, "skipped", str(error))
             continue

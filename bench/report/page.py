@@ -32,7 +32,9 @@ is shown is the median over the rounds, so that what disturbs the machine distur
 and server are on one processor core, as they take turns anyway, unless a table says otherwise; where many are, each has a core of its
 own; whole programs run as the system likes. Each alternative is used as its own documentation shows, in its fastest way that keeps
 connections open. Before its first round everybody is warmed up, alone, until its turns no longer get faster (tens of thousands of
-calls). Everybody has as many rounds as OpenClaw unless a section says otherwise. Figures are judged before they are rounded.
+calls). Everybody has as many rounds as OpenClaw unless a section says otherwise. Figures are judged before they are rounded. The echo
+servers say of their tools that these only read and reach nobody, and OpenClaw is told to believe them: a call needs no question then, and
+what approvals add to others has a section of its own.
 """
 
 
@@ -102,9 +104,15 @@ def _versions(results: Results) -> str:
     return f"Versions: {', '.join(named)}.\n"
 
 
+_WHERE = (
+    "One call at a time where it says, and on one core where only its processor time counts; many at once with a core for the client and "
+    "one for the servers; the gateway, its client and its target on one core.\n"
+)
+
+
 def _speed(results: Results) -> str:
     found = judged(results, {target.measure for target in SPEED}, SPEED)
-    return "\n".join(["## Beside the fastest\n", *_judged(found), *_profiles(results, found)])
+    return "\n".join(["## Beside the fastest\n", _WHERE, *_judged(found), *_profiles(results, found)])
 
 
 def _judged(found: list[Verdict]) -> list[str]:

@@ -38,8 +38,9 @@ PLACED = dict(
         strict=True,
     )
 )
-# A ratio that differs by more than this from one place to another depends on it.
+# A ratio that differs by more than this from one place to another depends on it, and is marked.
 PLACE_MATTERS = 1.25
+MARK = " †"
 # Where nothing was asked.
 NOTHING = "–"
 # What each calls to open a whole list of servers.
@@ -85,13 +86,19 @@ def _ratio(case: str, title: str) -> Column:
 
 
 BOTH = "the floor / the fast floor"
-P50 = "median time of one call after warming up, as a ratio to the plain client"
+P50 = "median time of one call after warming up, as a ratio to the floor"
+# Of a figure that is marked.
+MARKED = (
+    "† marks a figure that depends on placement: its ratio to the fast floor differs by more than a quarter from one place to "
+    "another"
+)
 SECTIONS = (
     Section(
         "Warm calls",
         ("calls",),
         "One call at a time, 100 digits there and back; over stdio also a JSON document of 1 KB and letters outside ASCII: p50, as a ratio "
-        f"to {BOTH}, and absolutely. Client and server are on one core. Everybody was warmed up until its own p50 no longer fell.",
+        f"to {BOTH}, and absolutely. Client and server are on one core. Everybody was warmed up until its own p50 no longer fell. "
+        f"{MARKED}, as the third table shows; some have been measured on one core only.",
         (
             _ratio("stdio", "stdio"),
             _ratio("stdio document", "stdio, a JSON document"),
@@ -122,8 +129,8 @@ SECTIONS = (
         ("placed",),
         "One call at a time against echo servers of both eras and against real servers: p50, as a ratio to the fast floor in the same "
         "round, then absolutely, with p99 and the processor time of the client for each call behind it. Client and server are on one "
-        "core, on one each, or where the system puts them. † marks a server of which OpenClaw's ratio to the fast floor differs by more "
-        "than a quarter from one place to another: such a figure depends on placement.",
+        f"core, on one each, or where the system puts them. {MARKED}. The plain clients speak 2025-11-25 but where 2026-07-28 is named, "
+        "the TypeScript SDK and mcporter everywhere. OpenClaw speaks the newest revision that a server offers.",
         tuple(
             Column(f"{case}, {place}", f"{title}, {place}", ratio=True, both=True)
             for case, title in PLACED.items()
@@ -135,7 +142,8 @@ SECTIONS = (
         "Many calls at once",
         ("throughput",),
         f"Calls a second one by one, with 64 in flight on one server, and with 16 on each of 20 servers; as a ratio to {BOTH}, and "
-        "absolutely: more is better. Other texts and the 2026-07-28 era have been asked of the fastest alone.",
+        "absolutely: more is better. Client and server are on one core one by one, and have one each otherwise. Other texts and the "
+        "2026-07-28 era have been asked of the fastest alone.",
         (
             _ratio("stdio x1", "stdio, 1"),
             _ratio("stdio x64", "stdio, 64"),
@@ -201,8 +209,8 @@ SECTIONS = (
             _ratio(f"{case} {size} MB", f"{case}, {size} MB") for case in ("stdio", "events") for size in (1, 10, 50)
         ),
         (
-            Chart("stdio 10 MB", "A result of 10 MB over stdio", "seconds, as a ratio to the plain client"),
-            Chart("events 10 MB", "A result of 10 MB as an event stream", "seconds, as a ratio to the plain client"),
+            Chart("stdio 10 MB", "A result of 10 MB over stdio", "seconds, as a ratio to the floor"),
+            Chart("events 10 MB", "A result of 10 MB as an event stream", "seconds, as a ratio to the floor"),
         ),
     ),
     Section(
@@ -475,10 +483,16 @@ def table(results: Results, section: Section) -> list[str]:
     head = ["", *(column.title for column in columns)]
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     for who in people:
-        cells = [_content(results, section, column, who) for column in columns]
+        cells = [_content(results, section, column, who) + _mark(results, section, column, who) for column in columns]
         name = f"**{TITLES[who]}**" if who == OURS.key else TITLES[who]
         lines.append("| " + " | ".join([name, *cells]) + " |")
     return lines
+
+
+def _mark(results: Results, section: Section, column: Column, who: str) -> str:
+    """Behind a figure of one call at a time that is another elsewhere."""
+    is_one = section.measures == ("calls",) and _find(results, section, column.case, who) is not None
+    return MARK if is_one and depends_on_place(results, column.case.removesuffix(" p99"), who) else ""
 
 
 def _find(results: Results, section: Section, case: str, who: str) -> Figure | None:
@@ -518,9 +532,7 @@ def _by_case(results: Results, section: Section) -> list[str]:
         found = {who: _find(results, section, column.case, who) for who in people}
         if any(found.values()):
             cells = [_with_tail(results, section, column.case, who, figure) for who, figure in found.items()]
-            server = column.case.rpartition(", ")[0]
-            mark = " †" if depends_on_place(results, section, server) else ""
-            lines.append("| " + " | ".join([column.title + mark, *cells]) + " |")
+            lines.append("| " + " | ".join([column.title, *cells]) + " |")
     return lines
 
 
@@ -533,12 +545,13 @@ def _with_tail(results: Results, section: Section, case: str, who: str, figure: 
     tail = "".join(
         f", {name} {quantity(one.value, one.unit)}" for name, one in (("p99", p99), ("cpu", cpu)) if one is not None
     )
-    return f"{ratio}{quantity(figure.value, figure.unit)}{tail}"
+    mark = MARK if depends_on_place(results, case.rpartition(", ")[0], who) else ""
+    return f"{ratio}{quantity(figure.value, figure.unit)}{tail}{mark}"
 
 
-def depends_on_place(results: Results, section: Section, server: str) -> bool:
-    """Whether our ratio to the fast floor is another from one place to another."""
-    figures = [_find(results, section, f"{server}, {place}", OURS.key) for place in PLACES]
+def depends_on_place(results: Results, server: str, who: str) -> bool:
+    """Whether somebody's ratio to the fast floor with this server is another from one place to another."""
+    figures = [results.find("placed", f"{server}, {place}", who) for place in PLACES]
     found = [figure.fast for figure in figures if figure is not None and figure.fast]
     return bool(found) and max(found) > PLACE_MATTERS * min(found)
 
