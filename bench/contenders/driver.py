@@ -22,8 +22,8 @@ MOST_TEXT = 4_000
 
 
 class Target(TypedDict, total=False):
-    """A server to open: `command` and its arguments, or a `url`. `modern` tells the plain clients, which do not negotiate, to speak
-    2026-07-28; everybody else finds out."""
+    """A server to open: `command` and its arguments, or a `url`. `modern` tells those who do not find out by themselves, the plain clients
+    and the TypeScript SDK, to speak 2026-07-28."""
 
     command: list[str]
     url: str

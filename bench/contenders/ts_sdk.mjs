@@ -13,7 +13,9 @@ class TsSdk {
   opening = {};
 
   async connected(target) {
-    const client = new Client({ name: 'bench', version: '1' });
+    // It speaks 2026-07-28 only where it is told to find out.
+    const options = target.modern ? { versionNegotiation: { mode: 'auto' } } : {};
+    const client = new Client({ name: 'bench', version: '1' }, options);
     const transport = target.url
       ? new StreamableHTTPClientTransport(new URL(target.url))
       : new StdioClientTransport({ command: target.command[0], args: target.command.slice(1) });

@@ -12,8 +12,7 @@ from functools import partial
 from bench.contenders.driver import TEXT, Target
 from bench.contenders.entrants import TS_SDK
 from bench.drivers import Driver, HttpServer, stdio_server
-from bench.measures.placed import MODERN_ECHO as MODERN
-from bench.measures.placed import OTHERS, WHO
+from bench.measures.placed import MODERN_ECHO, MODERN_EVENTS, MODERN_JSON, OTHERS, WHO
 from bench.parts import Unavailable, node, npm_program
 from bench.rounds import Warmth, add_against, add_figures, take_turns
 from bench.run import Run
@@ -49,6 +48,7 @@ SERVERS, EACH = 20, 16
 def measure(run: Run) -> None:
     _latency(run)
     _throughput(run)
+    _new_era(run)
     _many_servers(run)
 
 
@@ -76,15 +76,26 @@ def _throughput(run: Run) -> None:
             "stdio": stdio_server(place="two cores"),
             "json": http.target("json/mcp"),
             "events": http.target("events/mcp"),
-            MODERN: {**stdio_server("--modern", place="two cores"), "modern": True},
         }
         with run.opened("throughput", targets) as drivers:
-            fastest = {who: driver for who, driver in drivers.items() if who in WHO}
             for case in targets:
-                people = fastest if case == MODERN else drivers
-                _many(run, f"{case} x{IN_FLIGHT}", (case,), IN_FLIGHT, people, ONE_SERVER_ROUNDS)
+                _many(run, f"{case} x{IN_FLIGHT}", (case,), IN_FLIGHT, drivers, ONE_SERVER_ROUNDS)
+            fastest = {who: driver for who, driver in drivers.items() if who in WHO}
             for kind, text in TEXTS.items():
                 _many(run, f"stdio {kind} x{IN_FLIGHT}", ("stdio",), IN_FLIGHT, fastest, MANY_SERVERS_ROUNDS, text)
+
+
+def _new_era(run: Run) -> None:
+    """The same of 2026-07-28, of the fastest."""
+    with HttpServer("--modern", place="two cores") as http:
+        targets: dict[str, Target] = {
+            MODERN_ECHO: {**stdio_server("--modern", place="two cores"), "modern": True},
+            MODERN_JSON: {**http.target("json/mcp"), "modern": True},
+            MODERN_EVENTS: {**http.target("events/mcp"), "modern": True},
+        }
+        with run.opened("throughput", targets, only=WHO) as drivers:
+            for case in targets:
+                _many(run, f"{case} x{IN_FLIGHT}", (case,), IN_FLIGHT, drivers, ONE_SERVER_ROUNDS)
 
 
 def _many_servers(run: Run) -> None:

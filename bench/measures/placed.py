@@ -30,16 +30,16 @@ COUNT, SECONDS = 1_000, 0.15
 WARM_TURNS, MORE_WARM_TURNS, QUICK_WARM_TURNS = 40, 8, 4
 ROUNDS, QUICK_ROUNDS = 7, 3
 ECHO, MODERN_ECHO = "stdio", "stdio-2026"
-JSON, MODERN_JSON, EVENTS = "json", "json-2026", "events"
+JSON, MODERN_JSON, EVENTS, MODERN_EVENTS = "json", "json-2026", "events", "events-2026"
 EVERYTHING, EVERYTHING_HTTP = "everything", "everything-http"
 FASTMCP, FASTMCP_HTTP = "fastmcp", "fastmcp-http"
 TYPESCRIPT, TYPESCRIPT_HTTP = "typescript", "typescript-http"
 CASES = (
-    *(ECHO, MODERN_ECHO, JSON, MODERN_JSON, EVENTS),
+    *(ECHO, MODERN_ECHO, JSON, MODERN_JSON, EVENTS, MODERN_EVENTS),
     *(EVERYTHING, EVERYTHING_HTTP, FASTMCP, FASTMCP_HTTP, TYPESCRIPT, TYPESCRIPT_HTTP),
 )
 # The same server in the new era and in the old.
-ERAS = {MODERN_ECHO: ECHO, MODERN_JSON: JSON}
+ERAS = {MODERN_ECHO: ECHO, MODERN_JSON: JSON, MODERN_EVENTS: EVENTS}
 OLD_ERA = "2025-11-25"
 Taken = dict[str, float]
 
@@ -56,8 +56,9 @@ def measure(run: Run) -> None:
             JSON: http.target("json/mcp"),
             MODERN_JSON: {**modern.target("json/mcp"), "modern": True},
             EVENTS: http.target("events/mcp"),
+            MODERN_EVENTS: {**modern.target("events/mcp"), "modern": True},
         }
-        together = [(ECHO, MODERN_ECHO), (JSON, MODERN_JSON), (EVENTS,)]
+        together: list[tuple[str, ...]] = [(old, new) for new, old in ERAS.items()]
         _group(run, echo, together, (http.pid, modern.pid))
     for name, http_name, command, version in (
         (EVERYTHING, EVERYTHING_HTTP, _everything, "@modelcontextprotocol/server-everything"),

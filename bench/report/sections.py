@@ -28,6 +28,7 @@ PLACED = dict(
             "HTTP, JSON",
             "HTTP, JSON, 2026-07-28",
             "HTTP, events",
+            "HTTP, events, 2026-07-28",
             "server-everything, stdio",
             "server-everything, HTTP",
             "FastMCP 4 server, stdio",
@@ -130,7 +131,8 @@ SECTIONS = (
         "One call at a time against echo servers of both eras and against real servers: p50, as a ratio to the fast floor in the same "
         "round, then absolutely, with p99 and the processor time of the client for each call behind it. Client and server are on one "
         f"core, on one each, or where the system puts them. {MARKED}. The plain clients speak 2025-11-25 but where 2026-07-28 is named, "
-        "the TypeScript SDK and mcporter everywhere. OpenClaw speaks the newest revision that a server offers.",
+        "and so does the TypeScript SDK, which has to be told to find out; mcporter always does. OpenClaw speaks the newest revision that "
+        "a server offers.",
         tuple(
             Column(f"{case}, {place}", f"{title}, {place}", ratio=True, both=True)
             for case, title in PLACED.items()
@@ -152,8 +154,10 @@ SECTIONS = (
             _ratio("stdio-2026 x64", "stdio, 2026-07-28, 64"),
             _ratio("json x1", "HTTP, JSON, 1"),
             _ratio("json x64", "HTTP, JSON, 64"),
+            _ratio("json-2026 x64", "HTTP, JSON, 2026-07-28, 64"),
             _ratio("events x1", "HTTP, events, 1"),
             _ratio("events x64", "HTTP, events, 64"),
+            _ratio("events-2026 x64", "HTTP, events, 2026-07-28, 64"),
             _ratio("20 servers x16", "20 stdio servers, 16 each"),
         ),
         (
@@ -178,8 +182,10 @@ SECTIONS = (
             _ratio("stdio-2026 x64 cpu", "stdio, 2026-07-28, 64"),
             _ratio("json cpu", "HTTP, JSON, 1"),
             _ratio("json x64 cpu", "HTTP, JSON, 64"),
+            _ratio("json-2026 x64 cpu", "HTTP, JSON, 2026-07-28, 64"),
             _ratio("events cpu", "HTTP, events, 1"),
             _ratio("events x64 cpu", "HTTP, events, 64"),
+            _ratio("events-2026 x64 cpu", "HTTP, events, 2026-07-28, 64"),
             _ratio("20 servers x16 cpu", "20 stdio servers, 16 each"),
         ),
     ),

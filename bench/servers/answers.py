@@ -1,7 +1,7 @@
 """What the echo servers say, apart from how it travels: a handshake, a list of tools, an echo and a big result.
 
 Imports `json` alone, so that a server starts as fast as the interpreter does. Spoken are the revisions with a handshake, which every
-contender knows; with `modern` also 2026-07-28, which has none.
+contender knows; with `modern` also 2026-07-28, which has none: requests of it get all that it wants of an answer.
 """
 
 from __future__ import annotations
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
 MODERN = "2026-07-28"
 REVISIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
+# Of the `_meta` of a request: it is of 2026-07-28. And what is in each answer to one, and in those that may be kept besides.
+VERSION = "io.modelcontextprotocol/protocolVersion"
+COMPLETE = {"resultType": "complete"}
+KEPT = {**COMPLETE, "ttlMs": 0, "cacheScope": "private"}
 METHOD_NOT_FOUND = -32601
 # A tool as real servers describe theirs: some sentences, five parameters. About 1 KB.
 DESCRIPTION = (
@@ -60,6 +64,7 @@ class Answers:
 
     def __init__(self, tool_count: int, *, modern: bool = False) -> None:
         self._tools = json.dumps({"tools": tools(tool_count)}).encode()
+        self._modern_tools = json.dumps({**KEPT, "tools": tools(tool_count)}).encode()
         self._modern = modern
 
     def to(self, message: dict[str, Any]) -> bytes:
@@ -68,15 +73,17 @@ class Answers:
             return b""
         method, params = message["method"], message.get("params") or {}
         head = b'{"jsonrpc":"2.0","id":%s,"result":' % json.dumps(id).encode()
+        is_modern = self._modern and VERSION in params.get("_meta", ())
         if method == "tools/call":
             arguments = params.get("arguments") or {}
             if params["name"] == "never":
                 return b""
             size = arguments["bytes"] if params["name"] == "big" else 0
             text = b'"%s"' % (b"x" * size) if size else json.dumps(arguments.get("text", "")).encode()
-            return b'%s{"content":[{"type":"text","text":%s}]}}' % (head, text)
+            kind = b',"resultType":"complete"' if is_modern else b""
+            return b'%s{"content":[{"type":"text","text":%s}]%s}}' % (head, text, kind)
         if method == "tools/list":
-            return head + self._tools + b"}"
+            return head + (self._modern_tools if is_modern else self._tools) + b"}"
         if method == "initialize":
             wanted = params.get("protocolVersion")
             result: dict[str, Any] = {
@@ -87,7 +94,7 @@ class Answers:
             return head + json.dumps(result).encode() + b"}"
         if method == "server/discover" and self._modern:
             discovered: dict[str, Any] = {
-                "resultType": "complete",
+                **KEPT,
                 "supportedVersions": [MODERN, *REVISIONS],
                 "capabilities": {"tools": {}},
                 "serverInfo": {"name": "echo", "version": "1"},

@@ -4,19 +4,25 @@ import sys
 from pathlib import Path
 
 import pytest
-from bench.contenders.entrants import FLOOR, OURS, Entrant
+from bench.contenders.entrants import FAST_FLOOR, FLOOR, OURS, Entrant
 from bench.drivers import Driver, HttpServer, memory, stdio_server
 from bench.processes import Failed
 
 ENTRANTS = pytest.mark.parametrize("entrant", [FLOOR, OURS], ids=lambda entrant: entrant.key)
 
 
-@ENTRANTS
+@pytest.mark.parametrize("entrant", [FLOOR, FAST_FLOOR, OURS], ids=lambda entrant: entrant.key)
 @pytest.mark.parametrize("in_flight", [1, 8])
-def test_calls_reach_every_kind_of_server(entrant: Entrant, in_flight: int) -> None:
-    with HttpServer() as http, entrant.driver() as driver:
-        targets = {"stdio": stdio_server(), "json": http.target("json/mcp"), "events": http.target("events/mcp")}
-        driver.open(targets)
+@pytest.mark.parametrize("era", ["2025-11-25", "2026-07-28"])
+def test_calls_reach_every_kind_of_server_in_both_eras(entrant: Entrant, in_flight: int, era: str) -> None:
+    options = ["--modern"] if era == "2026-07-28" else []
+    with HttpServer(*options) as http, entrant.driver() as driver:
+        targets = {
+            "stdio": stdio_server(*options),
+            "json": http.target("json/mcp"),
+            "events": http.target("events/mcp"),
+        }
+        driver.open({name: {**target, "modern": bool(options)} for name, target in targets.items()})
         made = {name: driver.calls(name, count=16, seconds=60.0, in_flight=in_flight)["calls"] for name in targets}
     assert made == {"stdio": 16, "json": 16, "events": 16}
 
