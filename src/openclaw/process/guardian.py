@@ -77,8 +77,9 @@ def _read_stat(pid: int) -> tuple[bytes, int, bool, bool]:
     with open(f"{_PROC}/{pid}/stat", "rb", buffering=0) as file:
         # The name of the program stands in parentheses and may contain anything.
         fields = file.read(4096).rpartition(b")")[2].split()
-    # By proc(5), counted from `state`: pgrp, vsize, env_end.
-    return fields[0], int(fields[2]), fields[20] != b"0", fields[48] != b"0"
+    # By proc(5), counted from `state`: pgrp, vsize, endcode. Linux sets env_end twice, first to where the environment begins; endcode is
+    # set when the environment is there.
+    return fields[0], int(fields[2]), fields[20] != b"0", fields[24] != b"0"
 
 
 def _find_with_ps(mark: bytes, groups: Collection[int]) -> list[int]:
