@@ -37,7 +37,7 @@ from bench.parts import ROOT, Unavailable, node
 from bench.processes import Failed, adopt_orphans, end_strays, finished
 from bench.report.page import sentence, write
 from bench.results import Results, machine
-from bench.run import Run
+from bench.run import HARNESS, Run
 from bench.speed import SPEED
 from bench.targets import judged, verdicts
 
@@ -66,6 +66,8 @@ MEASURES: dict[str, tuple[set[str], Callable[[Run], None]]] = {
     "fleet": ({fleet.TURNS, fleet.ROOM, fleet.APPENDS}, fleet.measure),
     "search": ({"search"}, search.measure),
 }
+# Whose failure is the run's: a contender that fails is one of the things that are found out.
+_OURS = frozenset({OURS.key, HARNESS})
 # Those that write a page of their own and leave the results of the others alone.
 OWN_PAGE = frozenset({"search"})
 
@@ -116,7 +118,7 @@ def measure(run: Run, wanted: list[str], measured: set[str]) -> None:
             try:
                 MEASURES[key][1](run)
             except Exception as error:
-                run.failed(key, "the harness", error)
+                run.failed(key, HARNESS, error)
             left = end_strays()
             if key not in OWN_PAGE:
                 run.results.save(path)
@@ -171,7 +173,13 @@ def judge(results: Results, measured: set[str]) -> int:
     lost = [verdict for verdict in (*found, *speed) if verdict.reached is None]
     for verdict in lost:
         print(f"bench: NOT MEASURED: {verdict.target.title}", file=sys.stderr)
-    return 1 if lost else 0
+    # What has no row among the targets must be measured as well.
+    failed = [
+        note for note in results.notes if note.kind == "failed" and note.who in _OURS and note.measure in measured
+    ]
+    for note in failed:
+        print(f"bench: FAILED: {note.measure}{f', {note.case}' if note.case else ''}: {note.why}", file=sys.stderr)
+    return 1 if lost or failed else 0
 
 
 def profiled(what: str) -> str:

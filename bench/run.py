@@ -19,6 +19,8 @@ from bench.results import Kind, Note, Results
 
 # Whom `QUICK=1` measures.
 QUICK_KEYS = frozenset({FLOOR.key, FAST_FLOOR.key, OURS.key, TS_SDK.key, MCPORTER.key})
+# Who fails when it is none of those that are measured.
+HARNESS = "the harness"
 # The longest reason that is kept.
 MOST_WORDS = 200
 

@@ -20,7 +20,7 @@ from bench.parts import ROOT, Unavailable, node, npm_modules, npm_program, npm_v
 from bench.placement import PLACES, Place, arrange
 from bench.processes import Failed, descendants, end, start, until_listening
 from bench.rounds import Warmth, add_against, add_figures, take_turns
-from bench.run import Run
+from bench.run import HARNESS, Run
 
 WHO = frozenset({*(floor.key for floor in FLOORS), OURS.key, TS_SDK.key, MCPORTER.key})
 # Whom a case is compared with, by the names that targets use.
@@ -78,7 +78,7 @@ def measure(run: Run) -> None:
                 targets: dict[str, Target] = {name: {"command": stdio}, http_name: {"url": url}}
                 _group(run, targets, [(name,), (http_name,)], (pid,))
         except (Failed, OSError) as error:
-            run.failed("placed", "the harness", error, http_name)
+            run.failed("placed", HARNESS, error, http_name)
 
 
 def _everything(transport: str, port: int) -> list[str]:

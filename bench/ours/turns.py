@@ -25,8 +25,8 @@ from openclaw.conversation import Conversation
 from openclaw.sessions.key import session_key
 
 AGENT = "main"
-# More answers than any run asks for.
-ANSWERS = 20_000
+# More answers than any run asks for: 1,500 turns a second were seen of one gateway.
+ANSWERS = 100_000
 # Messages that are stored between two turns while a session is made: far fewer than a window holds.
 STEP = 500
 SMALLEST = 10

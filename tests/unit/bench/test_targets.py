@@ -3,7 +3,7 @@
 import pytest
 from bench.__main__ import add_profiles, judge
 from bench.report.page import sentence
-from bench.results import Figure, Results
+from bench.results import Figure, Note, Results
 from bench.speed import SPEED
 from bench.targets import AGAINST_TS_SDK, MB, TARGETS, Target, Verdict, verdicts
 
@@ -122,6 +122,16 @@ def test_a_run_with_a_missed_figure_names_it_and_only_one_that_was_not_measured_
     del results.figures[1]
     assert judge(results, {"large"}) == 1
     assert "bench: NOT MEASURED: 50 MB result, stdio\n" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("who", "code"), [("ours", 1), ("the harness", 1), ("ts-sdk", 0)])
+def test_a_run_fails_when_something_of_ours_could_not_be_measured_for_which_there_is_no_target(
+    who: str, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results = Results({}, notes=[Note("fleet", who, "failed", "a turn was answered with 502")])
+    assert judge(results, {"fleet"}) == code
+    assert capsys.readouterr().err == "bench: FAILED: fleet: a turn was answered with 502\n" * code
+    assert judge(results, {"search"}) == 0
 
 
 def test_every_line_of_the_table_of_speed_says_what_would_reach_it() -> None:
