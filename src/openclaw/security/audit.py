@@ -18,7 +18,7 @@ import msgspec
 from msgspec import structs
 
 from openclaw.content import ToolCall, to_json
-from openclaw.conversation import PANEL, Conversation
+from openclaw.conversation import PANEL
 from openclaw.event_hub import EventHub
 from openclaw.log import iso_time, one_line, short_hash
 from openclaw.redact import known_forms, redact
@@ -85,22 +85,20 @@ class AuditEntry(msgspec.Struct, eq=False):
     call: ToolCall
     invocation: Invocation
     tool: Tool | None
-    # What both records say, and its id in a JSON text: once one of them was written.
+    # What both records say, once one of them was written.
     wording: _Wording | None = None
-    id: str = ""
-
-    def worded(self, wording: _Wording, id: str) -> None:
-        self.wording, self.id = wording, id
 
 
+_UNWORDED = _Wording("", "", False, None)
+# Like no call: to begin with, and after one whose arguments are nested.
+_LIKE_NONE: list[Any] = []
 # A call of a tool that does not exist is never decided about.
 _UNDECIDED = Decision(False, "")
 
-# What is written next: that a call was asked for, with what policy says and when; how it ended, with the seconds it took, the bytes of its
-# result and when; or a record of something else as it stands. Plain tuples: to set a field of an entry costs more than to make one.
-_Asked = tuple[AuditEntry, Decision, float]
-_Ended = tuple[AuditEntry, str, float, int | None, float]
-_Note = _Asked | _Ended | dict[str, Any]
+# What is written next: a call, what policy says of it or how it ended, when that was, and, of one that ended, the seconds it took and the
+# bytes of its result; without a call, a record of something else as it stands. Plain tuples, all of one form: to set a field of an entry
+# costs more than to make one, and to tell several forms apart more than the two places that stay empty.
+_Note = tuple[AuditEntry | None, Any, float, float | None, int | None]
 
 
 class CallRecorded(msgspec.Struct, frozen=True):
@@ -183,19 +181,20 @@ class AuditLog:
 
     def asked(self, entry: AuditEntry, decision: Decision) -> None:
         """A model asks for a call; `decision` is what policy says. Never raises."""
-        self._notes.append((entry, decision, self._clock()))
+        self._notes.append((entry, decision, self._clock(), None, None))
         if self._due_in is None or len(self._notes) >= TOGETHER or self._due_in.is_closed():
             self._see_to_notes()
 
     def ended(self, entry: AuditEntry, outcome: str, seconds: float, *, result_bytes: int | None = None) -> None:
         """A call is over, or was never made: `ok`, `error`, `refused`, … Never raises."""
-        self._notes.append((entry, outcome, seconds, result_bytes, self._clock()))
+        self._notes.append((entry, outcome, self._clock(), seconds, result_bytes))
         if self._due_in is None or len(self._notes) >= TOGETHER or self._due_in.is_closed():
             self._see_to_notes()
 
     def noted(self, event: str, facts: Mapping[str, Any]) -> None:
         """Something besides a call that belongs in the trail, such as a question to a person; `facts` hold no contents. Never raises."""
-        self._notes.append({"time": iso_time(self._clock()), "event": event, **facts})
+        now = self._clock()
+        self._notes.append((None, {"time": iso_time(now), "event": event, **facts}, now, None, None))
         self._see_to_notes()
 
     def close(self) -> None:
@@ -237,53 +236,63 @@ class AuditLog:
                 if record["event"] in _CALLS:
                     self._events.send(CallRecorded(record))
 
-    def _lines(self, notes: "list[_Note]") -> list[str]:
+    def _lines(self, notes: "list[_Note]", *, looks_closely: bool = False) -> list[str]:
+        """The records of these notes. The ids of calls are written as they stand, and looked at afterwards, all in one search: each is
+        another one, which is not worth keeping. Hardly ever is there one that has to be written otherwise; then all is done again."""
         if self._searched_for is not known_forms():
             # More secrets are known: what was clean may not be.
             self._searched_for = known_forms()
             self._wordings.clear()
         known = self._searched_for
-        # Each is another one, which is not worth keeping, and together they take one search.
-        ids = " ".join([note[0].call.id for note in notes if type(note) is tuple])
-        are_ids_clean = redact(ids) == ids
-        # Then they are written as they stand; so nearly all are.
-        are_ids_plain = ids.isascii() and ids.isprintable() and '"' not in ids and "\\" not in ids
         lines: list[str] = []
-        # Many are of the same millisecond, and many of the same tool are alike.
+        ids: list[str] = []
+        # Many are of the same millisecond, and most calls are like the last one, or like the last one of the same tool.
         begins = ends = 0.0
         asked = ended = ""
-        likes: dict[int, _Like] = {}
-        for note in notes:
+        last, worded = _LIKE_NONE, _UNWORDED
+        likes: dict[int, tuple[list[Any], _Wording]] = {}
+        for entry, said, at, seconds, size in notes:
             try:
-                if type(note) is not tuple:
-                    lines.append(_json_line(_masked(note)))
+                if entry is None:
+                    lines.append(_json_line(_masked(said)))
                     continue
-                entry, at = note[0], note[-1]
-                wording = entry.wording
-                if wording is None or wording.searched_for is not known:
-                    decision = note[1] if len(note) == 3 else _UNDECIDED
-                    like = likes.get(id(entry.tool))
-                    if like is None or not like.fits(entry, decision):
-                        like = likes[id(entry.tool)] = _like(entry, decision, self._worded(entry, decision))
-                    wording = like.wording if are_ids_clean else structs.replace(like.wording, is_clean=False)
-                    call = entry.call.id
-                    is_plain = are_ids_plain and len(call) <= _LONGEST_TEXT
-                    entry.worded(wording, call if is_plain else _text(call))
+                call, wording = entry.call, entry.wording
+                id_ = call.id
+                if wording is None or looks_closely or wording.searched_for is not known:
+                    decision = said if seconds is None else _UNDECIDED
+                    arguments = call.arguments
+                    # One comparison of lists takes far fewer steps than one for each thing that has to be the same.
+                    conversation = entry.invocation.conversation
+                    kinds = map(type, arguments.values())
+                    like = [entry.tool, decision, conversation, call.name, *arguments, *kinds]
+                    if like != last:
+                        last, worded = likes.get(id(entry.tool), (_LIKE_NONE, _UNWORDED))
+                    if like != last:
+                        worded = self._worded(entry, decision)
+                        # What is nested has a shape of its own, which its kind does not tell.
+                        last = like if _PLAIN.issuperset(map(type, arguments.values())) else _LIKE_NONE
+                        likes[id(entry.tool)] = last, worded
+                    wording = structs.replace(worded, is_clean=False) if looks_closely else worded
+                    entry.wording = wording
+                    ids.append(id_)
+                if not wording.is_clean:
+                    id_ = _text(id_)
                 if not begins <= at < ends:
                     begins = int(at * 1000) / 1000
                     ends, moment = begins + 0.001, iso_time(at)
                     asked = f'{{"time":"{moment}","event":"request","call":"'
                     ended = f'{{"time":"{moment}","event":"outcome","call":"'
                 # Both lines stand here, and are put together in one go each: two functions for them take a call 0.3 µs.
-                if len(note) == 3:
-                    line = f"{asked}{entry.id}{wording.asked}"
+                if seconds is None:
+                    line = f"{asked}{id_}{wording.asked}"
                 else:
-                    _, outcome, seconds, size, _ = note
                     end = "}\n" if size is None else f',"resultBytes":{size}}}\n'
-                    line = f'{ended}{entry.id}{wording.ended}{outcome}","durationMs":{seconds * 1000:.3f}{end}'
+                    line = f'{ended}{id_}{wording.ended}{said}","durationMs":{seconds * 1000:.3f}{end}'
                 lines.append(line if wording.is_clean else _json_line(_masked(msgspec.json.decode(line))))
             except Exception as error:
                 self._failed(error)
+        if ids and not looks_closely and not _stand_for_themselves(ids):
+            return self._lines(notes, looks_closely=True)
         return lines
 
     def _worded(self, entry: AuditEntry, decision: Decision) -> _Wording:
@@ -323,45 +332,6 @@ class AuditLog:
             _log.warning("The audit trail at %s cannot be written: %s.", self.trail.shown(), reason)
 
 
-class _Like(msgspec.Struct, frozen=True, eq=False):
-    """A call, to know others by at one look that are surely worded like it; without `kinds` none is."""
-
-    tool: Tool | None
-    decision: Decision
-    conversation: Conversation
-    name: str
-    arguments: list[str]
-    kinds: list[type] | None
-    wording: _Wording
-
-    def fits(self, entry: AuditEntry, decision: Decision) -> bool:
-        call = entry.call
-        arguments = call.arguments
-        return (
-            entry.tool is self.tool
-            and decision is self.decision
-            and entry.invocation.conversation is self.conversation
-            and call.name == self.name
-            and [*arguments] == self.arguments
-            and [*map(type, arguments.values())] == self.kinds
-        )
-
-
-def _like(entry: AuditEntry, decision: Decision, wording: _Wording) -> _Like:
-    call = entry.call
-    kinds = [*map(type, call.arguments.values())]
-    return _Like(
-        entry.tool,
-        decision,
-        entry.invocation.conversation,
-        call.name,
-        [*call.arguments],
-        # What is nested has a shape of its own, which its kind does not tell.
-        kinds if _PLAIN.issuperset(kinds) else None,
-        wording,
-    )
-
-
 def _wording(entry: AuditEntry, decision: Decision, known: object) -> _Wording:
     """Who calls what, with what kind of arguments, and what policy said."""
     kind, origin = (entry.tool.kind, entry.tool.origin) if entry.tool is not None else ("unknown", "")
@@ -385,6 +355,19 @@ def _wording(entry: AuditEntry, decision: Decision, known: object) -> _Wording:
 
 def _members(value: dict[str, Any]) -> str:
     return to_json(value).decode()[1:-1]
+
+
+def _stand_for_themselves(ids: list[str]) -> bool:
+    """Whether these ids are the same in a JSON text, short, and without a known secret."""
+    text = " ".join(ids)
+    return (
+        text.isascii()
+        and text.isprintable()
+        and '"' not in text
+        and "\\" not in text
+        and max(map(len, ids)) <= _LONGEST_TEXT
+        and redact(text) == text
+    )
 
 
 def _text(id: str) -> str:
