@@ -217,16 +217,19 @@ def clean_schema_strings(schema: bytes | msgspec.Raw) -> msgspec.Raw:
     return msgspec.Raw(data if cleaned == value else to_json(cleaned))
 
 
+def framed_text(blocks: tuple[Block, ...]) -> Framed | None:
+    """The text of a result that is nothing but a framed text, as nearly all are, while no secret is known: it is already as `guarded` would
+    leave it. None of any other."""
+    if len(blocks) != 1 or type(only := blocks[0]) is not Text or type(text := only.text) is not Framed:
+        return None
+    return None if knows_secrets() else text
+
+
 def guarded(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
     """The result of any tool as a model may see it: known secrets masked, and no control, token or marker in text that is not framed.
 
     A text is framed by who knows where it came from; this is for what is left, words of ours that quote somebody else's.
     """
-    if len(blocks) == 1 and not knows_secrets():
-        only = blocks[0]
-        if isinstance(only, Text) and isinstance(only.text, Framed):
-            # As nearly always: there is nothing to mask, and nothing that is not framed.
-            return blocks
     for block in blocks:
         if isinstance(block, Text) and _guarded(block) is not block:
             return tuple(_guarded(one) if isinstance(one, Text) else one for one in blocks)
@@ -280,8 +283,7 @@ def _wrap(text: str, source: Source, sender: str, subject: str, warning: bool) -
 
 
 def _fresh_id() -> str:
-    drawn, width = os.urandom(_ID_BYTES * _IDS_AT_ONCE).hex(), 2 * _ID_BYTES
-    fresh = [drawn[start : start + width] for start in range(0, len(drawn), width)]
+    fresh = os.urandom(_ID_BYTES * _IDS_AT_ONCE).hex(" ", _ID_BYTES).split()
     number = fresh.pop()
     _ids.extend(fresh)
     return number

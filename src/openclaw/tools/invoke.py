@@ -27,7 +27,7 @@ from openclaw.conversation import MEDIA, Nobody
 from openclaw.errors import OpenClawError
 from openclaw.json_schema import CheckerCache
 from openclaw.security.audit import AuditEntry
-from openclaw.security.external import frame, guarded
+from openclaw.security.external import frame, framed_text, guarded
 from openclaw.security.policy import Decision, Named
 from openclaw.standstill import PausingAsker, Standstill
 from openclaw.tool import Absence, Invocation, OwnWords, Tool, ToolResult
@@ -58,10 +58,12 @@ class Call(msgspec.Struct, frozen=True, eq=False):
 
 
 class CallEnd(msgspec.Struct, frozen=True, eq=False):
-    """What came of a call."""
+    """What came of a call. `size` is how many bytes of it the model gets to see; None of one that was never made, whose end is told in our
+    words."""
 
     result: ToolResult
     outcome: Outcome
+    size: int | None = None
 
 
 Step = Callable[[Call], Awaitable[CallEnd]]
@@ -130,9 +132,7 @@ class Invoke:
             end = await (self._make(made) if self._trace is None else self._trace(made, self._make))
             return end.result
         finally:
-            outcome: Outcome = "cancelled" if end is None else end.outcome
-            # What a refusal says is ours, not something the call brought.
-            size = None if end is None or outcome in _NEVER_MADE else _size(end.result)
+            outcome, size = ("cancelled", None) if end is None else (end.outcome, end.size)
             seconds = clock() - started
             if pausing is not None:
                 seconds -= pausing.waited
@@ -198,10 +198,7 @@ class Invoke:
         finally:
             if under_way is not None:
                 self._running.end(under_way)
-        content = guarded(end.result.content)
-        if content is not end.result.content:
-            end = CallEnd(msgspec.structs.replace(end.result, content=content), end.outcome)
-        return _sourced(call, end)
+        return _for_model(call, end)
 
     def _kept_back(self, call: Call, decision: Decision) -> CallEnd | None:
         """How a call ends that the rules or its arguments forbid; None when nothing does. What the rules say is in the audit trail before
@@ -227,28 +224,26 @@ class Invoke:
         return msgspec.structs.replace(result, content=guarded(result.content))
 
 
-def _sourced(call: Call, end: CallEnd) -> CallEnd:
-    """Note in the conversation whose text its model reads from now on."""
-    result = end.result
+def _for_model(call: Call, end: CallEnd) -> CallEnd:
+    """What came of a call, as a model may see it, and measured. Whose text it reads from now on is noted in the conversation."""
+    result, outcome = end.result, end.outcome
+    text = framed_text(result.content)
+    if text is not None and call.tool.kind == "mcp" and (source := result.source) and outcome in _FOREIGN_ENDS:
+        # As nearly every call of a server ends: all in one look.
+        call.invocation.conversation.foreign.add_text(source, text)
+        return CallEnd(result, outcome, len(text) if text.isascii() else _size(result))
+    content = guarded(result.content)
+    source = ""
     # Every other end is told in our words alone, unless it is the tool that said how it ended.
-    if end.outcome not in _FOREIGN_ENDS and not result.ending:
-        return end
-    tool, content = call.tool, result.content
-    source = result.source
-    # What nearly every call gives: it is not asked for again.
-    if (tool.kind != "mcp" or not source) and not (source := _source(tool, result)):
-        return end
-    foreign = call.invocation.conversation.foreign
-    if len(content) == 1 and isinstance(only := content[0], Text):
-        # As nearly always.
-        foreign.add_text(source, only.text)
-    else:
+    if (outcome in _FOREIGN_ENDS or result.ending) and (source := _source(call.tool, result)):
+        foreign = call.invocation.conversation.foreign
         foreign.add(source, *[block.text for block in content if isinstance(block, Text)])
         if any(isinstance(block, _SEEN_OR_HEARD) for block in content):
             foreign.add(f"{MEDIA}{source}")
-    if result.source == source:
-        return end
-    return CallEnd(msgspec.structs.replace(result, source=source), end.outcome)
+    source = source or result.source
+    if content is not result.content or source != result.source:
+        result = msgspec.structs.replace(result, content=content, source=source)
+    return CallEnd(result, outcome, None if outcome in _NEVER_MADE else _size(result))
 
 
 async def _in_time(call: Call, timeout: float) -> CallEnd:

@@ -7,7 +7,7 @@ Sends nothing: server/calls.py calls, this module shapes what comes back.
 
 import codecs
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 from urllib.parse import unquote
@@ -39,6 +39,9 @@ MAX_NOTE = 4_096
 # Of a large structure so many bytes become text in one go: others run in between.
 _PIECE = 1024 * 1024
 MAX_URI = 2_048
+# Tools whose results' details are kept made: as many as a large gateway has.
+_MOST_ORIGINS = 4_096
+_origins: dict[tuple[str, str], tuple[Mapping[str, Any], str]] = {}
 # The smallest bound among vendors for one picture.
 MAX_PICTURE = 5 * 1024 * 1024
 
@@ -178,16 +181,27 @@ def text_result(text: str, server: str, tool: str) -> ToolResult:
     framed = frame_at_once(text, "mcp_server", server)
     if framed is None:
         framed = frame(text, source="mcp_server", sender=server, suspect=partial(_suspect, server, tool))
-    return ToolResult((Text(framed),), details={"externalContent": external(server, tool)}, source=f"mcp:{server}")
+    details, source = _origins.get((server, tool)) or _origin(server, tool)
+    return ToolResult((Text(framed),), False, details, source)
+
+
+def _origin(server: str, tool: str) -> tuple[Mapping[str, Any], str]:
+    """What is said of all plain results of a tool: made once, since nobody changes it."""
+    if len(_origins) >= _MOST_ORIGINS:
+        _origins.clear()
+    found = _origins[server, tool] = {"externalContent": external(server, tool)}, f"mcp:{server}"
+    return found
 
 
 def only_text(call: Result) -> str | None:
     """All there is to an answer that is one text in one block and went well, as nearly all are: it needs nothing put together, and is
     never heavy."""
-    if call.is_error or call.note or len(call.content) != 1 or call.structured_content is not NOTHING:
+    content = call.content
+    if call.is_error or call.note or len(content) != 1 or call.structured_content is not NOTHING:
         return None
-    item = call.content[0]
-    return item.text if item.type == "text" and item.text and len(item.text) <= MAX_TEXT else None
+    item = content[0]
+    text = item.text
+    return text if text and item.type == "text" and len(text) <= MAX_TEXT else None
 
 
 def _suspect(server: str, tool: str, found: tuple[str, ...]) -> None:
