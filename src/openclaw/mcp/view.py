@@ -215,7 +215,8 @@ class View:
             result = await self._called(entry, arguments, invocation)
         else:
             # `call`, for the call that nearly every one is: what is awaited on its way costs it each time.
-            result = await self.servers[spec.name].call_tool(
+            call_tool = self.servers[spec.name].call_tool
+            result = await call_tool(
                 tool,
                 arguments,
                 timeout=spec.call_timeout,

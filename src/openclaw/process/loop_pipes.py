@@ -67,7 +67,8 @@ class PipeReader:
         except OSError:
             data = b""
         if data:
-            self._on_data(data)
+            on_data = self._on_data
+            on_data(data)
             return True
         self.close()
         self._on_end()

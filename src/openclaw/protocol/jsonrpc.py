@@ -129,7 +129,10 @@ def encode_request_with_meta(id: int, method: str, params: Mapping[str, Any], me
     What is the same in every request of a connection is encoded once and put in here: 0.5 µs a request in place of 1.0 µs, and with the
     `_meta` of 2026-07-28 in place of 2.3 µs.
     """
-    head = _encode(params)[:-1]
+    try:
+        head = to_json(params)[:-1]
+    except (TypeError, ValueError, RecursionError) as error:
+        raise _unwritable(error) from error
     return b'{"jsonrpc":"2.0","id":%d,"method":"%b","params":%b,"_meta":{%b"progressToken":%d}}}' % (
         id,
         method.encode(),
@@ -160,7 +163,11 @@ def _encode(message: object) -> bytes:
     try:
         return to_json(message)
     except (TypeError, ValueError, RecursionError) as error:
-        raise UsageError(f"The message cannot be written as JSON: {error}.") from error
+        raise _unwritable(error) from error
+
+
+def _unwritable(error: Exception) -> UsageError:
+    return UsageError(f"The message cannot be written as JSON: {error}.")
 
 
 def decode(data: bytes) -> list[Message]:

@@ -181,14 +181,17 @@ class AuditLog:
 
     def asked(self, entry: AuditEntry, decision: Decision) -> None:
         """A model asks for a call; `decision` is what policy says. Never raises."""
-        self._notes.append((entry, decision, self._clock(), None, None))
-        if self._due_in is None or len(self._notes) >= TOGETHER or self._due_in.is_closed():
+        # Not called as attributes, in which methods are looked for first: that takes as long as all the rest.
+        clock, notes, due_in = self._clock, self._notes, self._due_in
+        notes.append((entry, decision, clock(), None, None))
+        if due_in is None or len(notes) >= TOGETHER or due_in.is_closed():
             self._see_to_notes()
 
     def ended(self, entry: AuditEntry, outcome: str, seconds: float, *, result_bytes: int | None = None) -> None:
         """A call is over, or was never made: `ok`, `error`, `refused`, … Never raises."""
-        self._notes.append((entry, outcome, self._clock(), seconds, result_bytes))
-        if self._due_in is None or len(self._notes) >= TOGETHER or self._due_in.is_closed():
+        clock, notes, due_in = self._clock, self._notes, self._due_in
+        notes.append((entry, outcome, clock(), seconds, result_bytes))
+        if due_in is None or len(notes) >= TOGETHER or due_in.is_closed():
             self._see_to_notes()
 
     def noted(self, event: str, facts: Mapping[str, Any]) -> None:

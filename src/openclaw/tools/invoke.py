@@ -179,7 +179,8 @@ class Invoke:
                 if refusal is not None:
                     end = _end("refused", f"{tool.name} was not called: {refusal}")
                 elif tool.timeout is None:
-                    result = await tool.run(call.request.arguments, call.invocation)
+                    run = tool.run
+                    result = await run(call.request.arguments, call.invocation)
                     end = CallEnd(result, result.ending or ("error" if result.is_error else "ok"))
                 else:
                     end = await _in_time(call, tool.timeout)

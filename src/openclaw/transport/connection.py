@@ -52,6 +52,8 @@ LEFT_FOR = 60.0
 # Forms of `_meta` that are kept encoded: a client has one for each kind of person that may be asked something.
 MAX_ENCODED = 16
 _NOTHING: Mapping[str, str] = {}
+# Of an object; `id` is that of a request here.
+_id = id
 
 # `initialize` must not be cancelled (2025-11-25, basic/utilities/cancellation); an unanswered probe means a server too old to know it.
 _NEVER_CANCELLED = ("initialize", "server/discover")
@@ -145,10 +147,13 @@ class _Call(Struct, eq=False):
 
     def answered(self, result: Raw, size: int) -> None:
         """Its answer came, in so many bytes."""
-        if not self.future.done():
-            if size >= LARGE:
-                self.is_large = True
+        if size >= LARGE:
+            self.is_large = True
+        try:
             self.future.set_result(result)
+        except asyncio.InvalidStateError:
+            # It was cancelled a moment ago, and its task does not know yet.
+            pass
 
     def expire(self) -> None:
         self.expired = True
@@ -253,7 +258,9 @@ class Connection:
         """
         if self.is_lost:
             raise self._gone(maybe_sent=False)
-        now = self._time()
+        # What is called as an attribute is looked for as a method first, at every call.
+        time = self._time
+        now = time()
         patience = math.inf if timeout is None else timeout
         limit = now + (patience if max_total is None else max_total)
         deadline = now + patience
@@ -276,7 +283,9 @@ class Connection:
                 token = {"progressToken": id} if has_token else {}
                 data = jsonrpc.encode_request(id, method, self._with_meta(params, {**(meta or {}), **token, **carrier}))
             else:
-                data = jsonrpc.encode_request_with_meta(id, method, params, self._members(meta))
+                known = self._encoded.get(_id(meta))
+                members = self._members(meta) if known is None else known[1]
+                data = jsonrpc.encode_request_with_meta(id, method, params, members)
             message = Outgoing(data, method, id, name, headers or _NOTHING)
             if not self.link.post(message):
                 await self._hand_over(call, message)
@@ -334,7 +343,8 @@ class Connection:
     # The transport's end (base.Receiver).
 
     def received(self, data: bytes, origin: int | None) -> None:
-        self.last_heard = self._time()
+        time = self._time
+        self.last_heard = time()
         answer = self._peer.answered(data, origin)
         if answer is not None:
             call, result = answer
@@ -448,12 +458,10 @@ class Connection:
 
     def _members(self, meta: Mapping[str, Any] | None) -> bytes:
         """What stands in the `_meta` of every request with this `meta`, encoded."""
-        known = self._encoded.get(id(meta))
-        if known is None:
-            if len(self._encoded) >= MAX_ENCODED:
-                self._encoded.clear()
-            # Kept with the object, so that no other gets its id.
-            known = self._encoded[id(meta)] = (meta, jsonrpc.encode_members({**self.meta, **(meta or {})}))
+        if len(self._encoded) >= MAX_ENCODED:
+            self._encoded.clear()
+        # Kept with the object, so that no other gets its id.
+        known = self._encoded[_id(meta)] = (meta, jsonrpc.encode_members({**self.meta, **(meta or {})}))
         return known[1]
 
     def _with_meta(self, params: Mapping[str, Any] | None, meta: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -93,7 +93,8 @@ class Calls:
         state = self._state
         if not state.try_begin_call(timeout) and (fault := await state.begin_call(timeout, "Tool call")):
             return Result.failed(OwnWords(fault))
-        began = self._time()
+        time = self._time
+        began = time()
         outcome: Result | InputRequired | OpenClawError | None = None
         try:
             client = state.client

@@ -216,8 +216,9 @@ class ServerState:
     def end_call(self) -> float:
         """End it. The loop's time, at which it ended."""
         self._slots.release()
-        self.last_call = self._time()
-        return self.last_call
+        time = self._time
+        self.last_call = now = time()
+        return now
 
     @property
     def is_busy(self) -> bool:

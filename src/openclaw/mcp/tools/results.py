@@ -220,9 +220,9 @@ def read_call(raw: Raw) -> Result | InputRequired:
         answer = _call_answer.decode(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         answer = _mended(raw)
-    if answer.result_type == INPUT_REQUIRED:
-        return parse(raw, InputRequired)
     if answer.result_type not in _COMPLETE:
+        if answer.result_type == INPUT_REQUIRED:
+            return parse(raw, InputRequired)
         raise ProtocolError(f"The server answered with a result of the unknown type '{answer.result_type[:40]}'.")
     if answer.content is None and is_null(answer.structured_content):
         raise ProtocolError("The server answered with neither content nor structuredContent.")
