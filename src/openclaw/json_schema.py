@@ -109,6 +109,14 @@ class Checker:
         except (ValueError, TypeError, RecursionError) as error:
             return f"The {self._what} are not valid JSON: {one_line(str(error), _LONGEST_FAULT)}."
 
+    @property
+    def fits(self) -> Callable[[Any], bool] | None:
+        """Whether a value fits, without a word why not: the compiled schema's own answer. None until it is compiled, and of a schema that a
+        value may be too deep for."""
+        if self._validator is None or self._value_depth is not None:
+            return None
+        return self._validator.is_valid
+
     def _compile(self, data: bytes) -> None:
         self._raw = None
         try:
@@ -127,10 +135,11 @@ class Checker:
 
 
 class CheckerCache:
-    """One compiled checker for each schema of arguments, made on the first call. Keyed by the raw schema object, which it keeps alive."""
+    """One compiled checker for each schema of arguments, made on the first call. Keyed by the raw schema object, which it keeps alive;
+    beside the checker what it asks of a value of any depth, once it is compiled."""
 
     def __init__(self) -> None:
-        self._checkers: dict[int, tuple[msgspec.Raw, Checker]] = {}
+        self._checkers: dict[int, tuple[msgspec.Raw, Checker, Callable[[Any], bool] | None]] = {}
 
     def __len__(self) -> int:
         return len(self._checkers)
@@ -138,11 +147,21 @@ class CheckerCache:
     def check(self, schema: msgspec.Raw, arguments: object) -> str | None:
         """What is wrong with the arguments; None when nothing is."""
         kept = self._checkers.get(id(schema))
+        if kept is not None and (fits := kept[2]) is not None:
+            try:
+                if fits(arguments):
+                    return None
+            except (ValueError, TypeError, RecursionError):
+                # The checker says what is wrong.
+                pass
         if kept is None:
             if len(self._checkers) >= CHECKERS:
                 self._checkers.pop(next(iter(self._checkers)))
-            kept = self._checkers[id(schema)] = (schema, Checker(schema))
-        return kept[1].check(arguments)
+            kept = schema, Checker(schema), None
+        checker = kept[1]
+        fault = checker.check(arguments)
+        self._checkers[id(schema)] = schema, checker, checker.fits
+        return fault
 
 
 def problems_of_schema(raw: bytes | msgspec.Raw) -> str | None:

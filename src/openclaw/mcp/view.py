@@ -196,19 +196,18 @@ class View:
             invocation=invocation,
         )
 
-    def _run(
-        self, name: str, keeps: bool, arguments: dict[str, Any], invocation: Invocation
-    ) -> Coroutine[Any, Any, ToolResult]:
-        """What a Tool does when it is called. With `keeps`, what the server answered stays in the result's details, for a panel."""
-        entry = self.registry.entry(name)
-        return self._gone(name) if entry is None else self._carry_out(entry, keeps, arguments, invocation)
-
-    async def _gone(self, name: str) -> ToolResult:
-        return unavailable(name, self.absence(name))
-
-    async def _carry_out(
-        self, entry: ToolEntry, keeps: bool, arguments: dict[str, Any], invocation: Invocation
+    async def _run(
+        self, called: str | ToolEntry, keeps: bool, arguments: dict[str, Any], invocation: Invocation
     ) -> ToolResult:
+        """What a Tool does when it is called: that of a name as it is by then, or a certain one. With `keeps`, what the server answered
+        stays in the result's details, for a panel."""
+        if isinstance(called, str):
+            known = self.registry.entry(called)
+            if known is None:
+                return unavailable(called, self.absence(called))
+            entry = known
+        else:
+            entry = called
         spec, tool = entry.spec, entry.definition.name
         began = time.monotonic()
         if spec.isolation == "session" or entry.is_utility:
@@ -268,7 +267,7 @@ class View:
             entry = None if hidden is None else self._hidden(server, hidden)
         if entry is None or "app" not in audience(entry.definition.details().meta):
             return None
-        return tool_of(entry, partial(self._carry_out, entry, True))
+        return tool_of(entry, partial(self._run, entry, True))
 
     def _hidden(self, server: str, definition: Definition) -> ToolEntry:
         return ToolEntry(self.registry.base(server, definition.name), self.specs[server], definition)

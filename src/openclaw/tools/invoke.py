@@ -150,8 +150,14 @@ class Invoke:
             # What is called as an attribute is looked for as a method first, at every call.
             decide = self._decide
             decision = decide(tool, conversation.agent)
-            end = self._kept_back(call, decision)
-            if end is None:
+            # What the rules say is in the audit trail before anything else happens.
+            self._audit.asked(call.entry, decision)
+            check = self._check
+            if not decision.allowed:
+                end = _end("refused", f"{tool.name} may not be used: {decision}.")
+            elif fault := call.request.fault or check(tool.parameters, call.request.arguments):
+                end = _invalid(call, fault)
+            else:
                 # Before the approval: a tool may be taken away while a person still thinks about its call.
                 under_way = self._running.begin(conversation.agent, tool)
                 # Here and not in a function, and without one object more: memory that others pushed out of the caches is what costs.
@@ -200,21 +206,6 @@ class Invoke:
             if under_way is not None:
                 self._running.end(under_way)
         return _for_model(call, end)
-
-    def _kept_back(self, call: Call, decision: Decision) -> CallEnd | None:
-        """How a call ends that the rules or its arguments forbid; None when nothing does. What the rules say is in the audit trail before
-        anything else happens."""
-        tool = call.tool
-        self._audit.asked(call.entry, decision)
-        if not decision.allowed:
-            return _end("refused", f"{tool.name} may not be used: {decision}.")
-        check = self._check
-        fault = call.request.fault or check(tool.parameters, call.request.arguments)
-        if not fault:
-            return None
-        if not call.invocation.is_shown:
-            fault = f"{fault} Its arguments are of this schema: {bytes(tool.parameters).decode()}"
-        return CallEnd(_told(f"{tool.name} was not called:", fault, tool), "invalid")
 
     def unknown(
         self, call: ToolCall, invocation: Invocation, offered: Iterable[str], absence: Absence | None
@@ -298,6 +289,13 @@ def _unknown(called: str, offered: Iterable[str], absence: Absence | None) -> To
 
 def _end(outcome: Outcome, sentence: str) -> CallEnd:
     return CallEnd(ToolResult.error(sentence), outcome)
+
+
+def _invalid(call: Call, fault: str) -> CallEnd:
+    tool = call.tool
+    if not call.invocation.is_shown:
+        fault = f"{fault} Its arguments are of this schema: {bytes(tool.parameters).decode()}"
+    return CallEnd(_told(f"{tool.name} was not called:", fault, tool), "invalid")
 
 
 def _source(tool: Tool, result: ToolResult) -> str:
