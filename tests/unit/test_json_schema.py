@@ -280,3 +280,18 @@ def test_a_checker_is_made_once_per_schema_and_the_cache_is_bounded() -> None:
     for _ in range(CHECKERS):
         assert cache.check(msgspec.Raw(b"{}"), {}) is None
     assert len(cache) == CHECKERS
+
+
+def test_a_cache_says_of_every_value_what_its_checker_says() -> None:
+    deep: Any = {}
+    for _ in range(100):
+        deep = {"next": deep}
+    values = [{}, {"next": {}}, {"next": 1}, deep, {"next": object()}, {"count": 1}]
+    for schema in (
+        {"type": "object", "properties": {"next": {"type": "object"}}},
+        {"type": "object", "properties": {"next": {"$ref": "#"}}},
+        {"type": "wrong"},
+    ):
+        cache, checker, written = CheckerCache(), Checker(raw(schema)), msgspec.Raw(raw(schema))
+        for value in values * 2:
+            assert cache.check(written, value) == checker.check(value)

@@ -300,6 +300,26 @@ def test_a_secret_learned_later_is_masked_in_parts_that_were_clean_before(tmp_pa
     assert ["learned_later_7" in line for line in (first, *later)] == [True, False, False]
 
 
+async def test_an_id_with_a_secret_is_masked_whenever_the_records_of_its_call_are_written(tmp_path: Path) -> None:
+    remember("secret_of_an_id_7")
+    log = AuditLog(AuditFile(tmp_path / "audit.jsonl"))
+    ids = ["plain", "call-secret_of_an_id_7", 'with "quotes"', "x" * 300]
+    entries = [AuditEntry(ToolCall(id, TOOL.name, {"limit": 3}), INVOCATION, TOOL) for id in ids]
+    for entry in entries:
+        log.asked(entry, Decision(True, "any"))
+    log.flush()
+    for entry in entries:
+        log.ended(entry, "ok", 0.0)
+    log.close()
+    asked, ended = records(tmp_path / "audit.jsonl")[:4], records(tmp_path / "audit.jsonl")[4:]
+    assert [record["call"] for record in asked] == [record["call"] for record in ended]
+    plain, secret, quoted, long = (record["call"] for record in asked)
+    assert (plain, quoted) == ("plain", 'with "quotes"')
+    assert "secret_of_an_id_7" not in secret
+    assert len(long) < 300
+    assert {str(record["arguments"]) for record in (*asked, *ended)} == {"{'limit': 'number'}"}
+
+
 async def test_closing_writes_what_is_left(tmp_path: Path) -> None:
     log = AuditLog(AuditFile(tmp_path / "audit.jsonl"))
     log.ended(AuditEntry(call(), INVOCATION, TOOL), "ok", 0.0)
