@@ -25,7 +25,7 @@ from openclaw.mcp.server.state import UnavailableError
 from openclaw.mcp.sign_in import again_after_sign_in
 from openclaw.mcp.skills import SKILLS_TOOL, ServedSkill, SkillEntry
 from openclaw.mcp.status import ServerStatus, auth_of, target_of
-from openclaw.mcp.tools.bridge import facts_of, is_heavy, only_text, result_of, text_result, tool_of, unavailable
+from openclaw.mcp.tools.bridge import facts_of, is_heavy, plain_result, result_of, tool_of, unavailable
 from openclaw.mcp.tools.definition import Definition, audience
 from openclaw.mcp.tools.panel import for_panel, panel_of
 from openclaw.mcp.tools.registry import Difference, Registry, ToolEntry, Toolset, filtered_by, together
@@ -226,10 +226,7 @@ class View:
         if result.needs_sign_in:
             call = partial(self._called, entry, arguments, invocation)
             result = await again_after_sign_in(result, began, call, spec.name, invocation)
-        if (text := only_text(result)) is not None:
-            framed = text_result(text, spec.name, tool)
-        else:
-            framed = await self.framed(result, spec.name, tool)
+        framed = plain_result(result, spec.name, tool) or await self.framed(result, spec.name, tool)
         return for_panel(framed, result) if keeps else framed
 
     def _called(

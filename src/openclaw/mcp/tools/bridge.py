@@ -149,8 +149,8 @@ def result_of(call: Result, server: str, tool: str, media: MediaStore | None) ->
     """What a model sees of an answer. `details` say where it came from."""
     if call.fault:
         return _failed(call, server, tool)
-    if (text := only_text(call)) is not None:
-        return text_result(text, server, tool)
+    if (plain := plain_result(call, server, tool)) is not None:
+        return plain
     answer = _Answer(server, tool, media)
     for item in call.content:
         if item.type == "text":
@@ -176,8 +176,16 @@ def result_of(call: Result, server: str, tool: str, media: MediaStore | None) ->
     return ToolResult((Text(_error_head(server, tool)), *blocks), is_error=True, details={"error": True, **details})
 
 
-def text_result(text: str, server: str, tool: str) -> ToolResult:
-    """`result_of` for an answer that is nothing but a text (`only_text`)."""
+def plain_result(call: Result, server: str, tool: str) -> ToolResult | None:
+    """`result_of` for an answer that is one text in one block and went well, as nearly all are: it needs nothing put together, and is never
+    heavy. None for any other."""
+    content = call.content
+    if call.is_error or call.note or len(content) != 1 or call.structured_content is not NOTHING:
+        return None
+    item = content[0]
+    text = item.text
+    if not text or item.type != "text" or len(text) > MAX_TEXT:
+        return None
     framed = frame_at_once(text, "mcp_server", server)
     if framed is None:
         framed = frame(text, source="mcp_server", sender=server, suspect=partial(_suspect, server, tool))
@@ -191,17 +199,6 @@ def _origin(server: str, tool: str) -> tuple[Mapping[str, Any], str]:
         _origins.clear()
     found = _origins[server, tool] = {"externalContent": external(server, tool)}, f"mcp:{server}"
     return found
-
-
-def only_text(call: Result) -> str | None:
-    """All there is to an answer that is one text in one block and went well, as nearly all are: it needs nothing put together, and is
-    never heavy."""
-    content = call.content
-    if call.is_error or call.note or len(content) != 1 or call.structured_content is not NOTHING:
-        return None
-    item = content[0]
-    text = item.text
-    return text if text and item.type == "text" and len(text) <= MAX_TEXT else None
 
 
 def _suspect(server: str, tool: str, found: tuple[str, ...]) -> None:
