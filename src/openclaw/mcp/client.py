@@ -100,7 +100,7 @@ class Client:
         self._handlers = handlers
         self._visited = visited
         # Only a server that is told with each request what can be answered: one that declares it once has done so.
-        self._declares = agreement.modern and handlers.modes_of_call is not None
+        self._modes_of_call = handlers.modes_of_call if agreement.modern else None
         self._metas: dict[tuple[Mode, ...], Mapping[str, Any]] = {}
         self.timeout = timeout
         self._renewing = asyncio.Lock()
@@ -168,7 +168,8 @@ class Client:
         """Send `tools/call` and wait for what comes, which `read_call` reads; `goes_on` says whether that is not the end of it. Who awaits
         this awaits the connection itself: the two coroutines that stood between took a call over HTTP 3 to 4 % of its instructions.
         `invocation` is handed to whoever answers what the server asks about this call."""
-        meta = self._declared(invocation) if self._declares else None
+        modes_of_call = self._modes_of_call
+        meta = None if modes_of_call is None else self._declared(modes_of_call(invocation))
         params = {"name": name, "arguments": arguments}
         if self._has_sessions and (self._is_renewing or self.connection.link.session_is_doubtful):
             return self._in_session(
@@ -370,7 +371,8 @@ class Client:
         headers: Mapping[str, str] | None = None,
         invocation: Invocation | None = None,
     ) -> Awaitable[Raw]:
-        meta = self._declared(invocation) if self._declares else None
+        modes_of_call = self._modes_of_call
+        meta = None if modes_of_call is None else self._declared(modes_of_call(invocation))
         # In both cases the same: to hand them on in an object would cost each call another one.
         if self._has_sessions:
             return self._in_session(method, params, timeout, max_total, on_progress, name, headers, invocation, meta)
@@ -385,9 +387,8 @@ class Client:
             meta=meta,
         )
 
-    def _declared(self, invocation: Invocation | None) -> Mapping[str, Any]:
+    def _declared(self, modes: tuple[Mode, ...]) -> Mapping[str, Any]:
         """What a request says of what can be answered for its call: the same object for calls of which the same can."""
-        modes = tuple(self._handlers.modes_for(invocation))
         meta = self._metas.get(modes)
         if meta is None:
             meta = self._metas[modes] = capabilities_meta(self._handlers.declared(modes))

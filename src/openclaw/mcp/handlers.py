@@ -39,10 +39,10 @@ Finished = Callable[[str, Invocation | None], Awaitable[bool]]
 Mode = Literal["form", "url"]
 _MODES: tuple[Mode, ...] = ("form", "url")
 # What can be shown to the person of a call; None is a request that is no call's.
-Modes = Callable[[Invocation | None], Sequence[Mode]]
+Modes = Callable[[Invocation | None], tuple[Mode, ...]]
 
 
-def modes_of_call(invocation: Invocation | None) -> Sequence[Mode]:
+def modes_of_call(invocation: Invocation | None) -> tuple[Mode, ...]:
     """What the surface can show that a call came from."""
     asker = None if invocation is None else invocation.conversation.asker
     if asker is None or type(asker) is Nobody:
