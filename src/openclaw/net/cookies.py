@@ -16,6 +16,8 @@ class CookieJar:
     def __init__(self) -> None:
         # origin -> (path, name) -> value
         self._cookies: dict[str, dict[tuple[str, str], str]] = {}
+        # Whether no server ever set any, as hardly one does. No property: every request asks.
+        self.is_empty = True
 
     def store(self, target: Target, lines: tuple[str, ...]) -> None:
         """Remember the Set-Cookie lines of an answer."""
@@ -32,6 +34,7 @@ class CookieJar:
                 jar.pop(key, None)
             elif key in jar or len(jar) < MAX_COOKIES:
                 jar[key] = value
+                self.is_empty = False
 
     def header(self, target: Target) -> str:
         """The Cookie header for a request, longer paths first; empty when there is nothing to send."""

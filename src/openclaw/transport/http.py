@@ -62,6 +62,8 @@ RESUME_ATTEMPTS: Final = 5
 
 # Kinds of requests whose head is kept: one for each tool that is called (2026-07-28).
 MAX_PREPARED: Final = 256
+# All requests, where headers do not repeat what they are.
+_ANY: Final = ("", "")
 
 # The words of real servers for a session they do not know.
 _SESSION_UNKNOWN = re.compile(rb"session[ -]?id|no valid session|session not found|not initialized", re.IGNORECASE)
@@ -156,7 +158,10 @@ class HttpLink:
         credentials = self._endpoint.credentials_at_hand()
         if credentials is None:
             return False
-        usual = self._usual_of(message, credentials)
+        kind = (message.method, message.name) if self._modern else _ANY
+        usual = self._usual.get(kind)
+        if usual is None or usual.credentials is not credentials:
+            usual = self._prepare(kind, message, credentials)
         if message.headers and not usual.prepared.names.isdisjoint(map(str.lower, message.headers)):
             return False
         exchange = _Exchange(self, message, id, usual, copy_context())
@@ -325,15 +330,13 @@ class HttpLink:
             headers["Mcp-Session-Id"] = self.mcp_session_id
         return headers
 
-    def _usual_of(self, message: Outgoing, credentials: Mapping[str, str]) -> _Usual:
-        kind = (message.method, message.name) if self._modern else ("", "")
-        usual = self._usual.get(kind)
-        if usual is None or usual.credentials is not credentials:
-            if len(self._usual) >= MAX_PREPARED:
-                self._usual.clear()
-            headers = self._message_headers(msgspec.structs.replace(message, headers={}))
-            prepared = self._endpoint.prepare(headers, credentials)
-            usual = self._usual[kind] = _Usual(headers, credentials, prepared)
+    def _prepare(self, kind: tuple[str, str], message: Outgoing, credentials: Mapping[str, str]) -> _Usual:
+        """What requests like this one carry from now on."""
+        if len(self._usual) >= MAX_PREPARED:
+            self._usual.clear()
+        headers = self._message_headers(msgspec.structs.replace(message, headers={}))
+        prepared = self._endpoint.prepare(headers, credentials)
+        usual = self._usual[kind] = _Usual(headers, credentials, prepared)
         return usual
 
     def _message_headers(self, message: Outgoing) -> Mapping[str, str]:
