@@ -88,6 +88,9 @@ class AuditEntry(msgspec.Struct, eq=False):
     # What both records say, once one of them was written.
     wording: _Wording | None = None
 
+    def worded(self, wording: _Wording) -> None:
+        self.wording = wording
+
 
 _UNWORDED = _Wording("", "", False, None)
 # Like no call: to begin with, and after one whose arguments are nested.
@@ -276,7 +279,7 @@ class AuditLog:
                         last = like if _PLAIN.issuperset(map(type, arguments.values())) else _LIKE_NONE
                         likes[id(entry.tool)] = last, worded
                     wording = structs.replace(worded, is_clean=False) if looks_closely else worded
-                    entry.wording = wording
+                    entry.worded(wording)
                     ids.append(id_)
                 if not wording.is_clean:
                     id_ = _text(id_)
