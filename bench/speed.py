@@ -21,7 +21,7 @@ _INTERPRETER = (
     "of the processor time that it took on one built from source with plain options, the fast floor 0.8x."
 )
 _FEWER_STEPS = (
-    "After that only fewer steps in Python: a call is 2,010 bytecodes in 58 functions, of which the trail is a fifth, and with 64 in "
+    "After that only fewer steps in Python: a call is 1,780 bytecodes in 51 functions, of which the trail is a sixth, and with 64 in "
     "flight the limit leaves room for some 1,000. Compiled modules for the checks, the frame and the trail (left out, decision 0017), or "
     "to go without one of them."
 )
