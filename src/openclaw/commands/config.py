@@ -108,10 +108,14 @@ def _is_secret_header(name: str, value: Any) -> bool:
 
 async def set_value(context: Context, parsed: Parsed) -> int:
     path = parse_path(parsed.text("path"))
+    typed, unread = parsed.text("value"), ""
     try:
-        value = json5.loads(parsed.text("value"))
-    except ConfigError:
-        value = parsed.text("value")
+        value = json5.loads(typed)
+    except ConfigError as error:
+        value = typed
+        if typed.lstrip().startswith(("{", "[")):
+            why = structs.replace(error.problems[0], file="", line=0, column=0)
+            unread = f"It was taken as text, as it cannot be read as JSON5: {why}"
 
     def change(source: str) -> str:
         return edited(source, path, value)
@@ -119,7 +123,7 @@ async def set_value(context: Context, parsed: Parsed) -> int:
     if not parsed.flag("force") and (unknown := await _unknown_models(context, path, change)):
         hint = f"{unknown[0].hint} --force writes it all the same.".lstrip()
         raise UsageError(f"{unknown[0].message} Nothing was changed.", hint=hint)
-    config = await _edit(context, change)
+    config = await _edit(context, change, {format_path(path): unread} if unread else {})
     _tell(context, parsed, path, f"Set {format_path(path)} in {context.paths.config_file}.", _warnings(config, path))
     return 0
 
@@ -132,13 +136,35 @@ async def unset(context: Context, parsed: Parsed) -> int:
     return 0
 
 
-async def _edit(context: Context, change: Callable[[str], str]) -> Config:
+async def _edit(context: Context, change: Callable[[str], str], hints: Mapping[str, str] | None = None) -> Config:
+    """The file with the change. `hints` say more about what may be wrong at a path. Raises what `edit_file` does."""
     try:
         return await asyncio.to_thread(edit_file, context.paths, context.env, change)
     except ConfigError as error:
-        # What changes a text does not know whose it is.
         file = str(context.paths.config_file)
-        raise ConfigError([structs.replace(one, file=one.file or file) for one in error.problems]) from None
+        # What changes a text does not know whose it is.
+        found = [structs.replace(one, file=one.file or file) for one in error.problems]
+        if await asyncio.to_thread(_loads, context):
+            found = [_of_the_change(one, file, hints or {}) for one in found]
+            found[-1] = structs.replace(found[-1], hint=f"{found[-1].hint} Nothing was changed.".lstrip())
+        raise ConfigError(found) from None
+
+
+def _loads(context: Context) -> bool:
+    """Whether the file as it is can be used: else what is wrong with it may be what a change is refused for."""
+    try:
+        load_config(context.paths, context.env)
+    except ConfigError:
+        return False
+    return True
+
+
+def _of_the_change(problem: Problem, file: str, hints: Mapping[str, str]) -> Problem:
+    """Its line is one of a text that was not written: who looks there finds something else, or no file at all."""
+    if problem.file != file:
+        return problem
+    hint = " ".join(filter(None, (problem.hint, hints.get(problem.path, ""))))
+    return structs.replace(problem, file="", line=0, column=0, hint=hint)
 
 
 async def _unknown_models(context: Context, path: Path, change: Callable[[str], str]) -> list[Problem]:
