@@ -90,6 +90,45 @@ def test_who_puts_the_name_first_is_told_where_it_goes_before_any_program_is_ask
     assert before == after
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ["https://h.example/mcp", "trains"],
+            "An address stands alone, and 'trains' comes behind https://h.example/mcp. "
+            "What its requests need goes before it: --header NAME=VALUE",
+        ),
+        (
+            ["wss://h.example/mcp"],
+            "wss://h.example/mcp is neither a program nor the address of a server. "
+            "Addresses begin with https://, or with http:// on this machine.",
+        ),
+        (["h.example/mcp"], "There is no program h.example/mcp. Is it an address? Write https://h.example/mcp"),
+        (
+            ["localhost:8000/mcp"],
+            "There is no program localhost:8000/mcp. Is it an address? Write http://localhost:8000/mcp",
+        ),
+    ],
+)
+async def test_an_address_that_is_not_written_as_one_is_no_program(tmp_path: Path, words: list[str], said: str) -> None:
+    place = Lone(tmp_path)
+    ran = await run_here(place, "mcp", "connect", *words)
+    assert (ran.code, ran.out, ran.err) == (2, "", f"error: {said}\n")
+
+
+async def test_a_file_in_a_folder_whose_name_could_be_a_host_is_taken_for_a_program(tmp_path: Path) -> None:
+    file = tmp_path / "h.example" / "mcp"
+    file.parent.mkdir()
+    file.touch()
+    ran = await run_here(Lone(tmp_path), "mcp", "connect", "--yes", "h.example/mcp", cwd=tmp_path)
+    assert (ran.code, ran.out, ran.err) == (
+        1,
+        "",
+        f"error: mcp was not added: {file} is not an executable file. Check `command`, or make it executable. "
+        "--force adds it all the same.\n",
+    )
+
+
 def test_force_adds_what_does_not_work_and_the_status_says_why(tmp_path: Path) -> None:
     with home(tmp_path) as place:
         ran = place.run("mcp", "connect", "--name", "bad", "--force", "--yes", "--", *ENDS)

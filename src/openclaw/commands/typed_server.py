@@ -13,6 +13,7 @@ from openclaw.commands.dispatch import Context, Surface
 from openclaw.commands.once import is_address
 from openclaw.commands.parse import Parsed
 from openclaw.config.launchers import launch
+from openclaw.config.rules import is_loopback
 from openclaw.config.variables import escape
 from openclaw.errors import UsageError
 from openclaw.log import one_line
@@ -25,6 +26,10 @@ _INTERPRETERS = frozenset({"python", "python3", "node", "deno", "sh", "bash"})
 # Parts of host and package names that say nothing about which server it is.
 _DULL = frozenset({"mcp", "api", "www", "server", "com", "org", "net", "io", "dev", "ai", "app", "co", "latest", "sse"})
 _OUTSIDE = re.compile(r"[^A-Za-z0-9_-]+")
+# How an address begins, of whatever kind. One letter is a drive of Windows.
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+# A host as people type it without what belongs before it: with a port, or with dots and a path.
+_BARE_HOST = re.compile(r"(?:[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*:\d{1,5}(?:/.*)?|[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+/.*)")
 
 # A server as it is written into the file.
 Entry = dict[str, str | int | list[str] | dict[str, str]]
@@ -38,6 +43,7 @@ def is_typed_here(surface: Surface) -> bool:
 def entry_of(context: Context, parsed: Parsed, words: Sequence[str], *, verb: str = "added") -> Entry:
     """What is written for the words, or `verb` otherwise. Where they were typed in a conversation, `${NAME}` in them stays plain text."""
     is_url = len(words) == 1 and is_address(words[0])
+    _refuse_an_address(context, words)
     typed_here = is_typed_here(context.surface)
     if not is_url and not typed_here:
         raise UsageError(
@@ -61,6 +67,27 @@ def entry_of(context: Context, parsed: Parsed, words: Sequence[str], *, verb: st
         if pairs:
             entry[setting] = {name: text(value) for name, value in pairs.items()}
     return entry
+
+
+def _refuse_an_address(context: Context, words: Sequence[str]) -> None:
+    """One that is not written as it has to be, and would be taken for a program. Raises UsageError."""
+    first, *more = words
+    shown = one_line(first, 60)
+    if is_address(first):
+        if more:
+            raise UsageError(
+                f"An address stands alone, and {one_line(more[0], 60)!r} comes behind {shown}.",
+                hint="What its requests need goes before it: --header NAME=VALUE",
+            )
+    elif _SCHEME.match(first):
+        raise UsageError(
+            f"{shown} is neither a program nor the address of a server.",
+            hint="Addresses begin with https://, or with http:// on this machine.",
+        )
+    elif not more and _BARE_HOST.fullmatch(first) and not _is_there(context.cwd / first):
+        host = re.split("[:/]", first)[0]
+        scheme = "http" if is_loopback(host) else "https"
+        raise UsageError(f"There is no program {shown}.", hint=f"Is it an address? Write {scheme}://{shown}")
 
 
 def named_here(words: Sequence[str], folder: Path) -> str:
