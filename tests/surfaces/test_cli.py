@@ -367,7 +367,8 @@ def test_a_call_that_a_rule_refused_says_why_and_the_trail_tells_what_became_of_
     ran = person.run("agent", "--yes", "-m", "edit path=b.txt old_text=hi new_text=ho")
     assert (person.workspace / "b.txt").read_text() == "ho", ran.err
     lines = [line.split() for line in person.run("audit", "tail").out.splitlines()]
-    assert [line[1:] for line in lines if line[1] == "approval"] == [
+    # A day and a time of day stand before it.
+    assert [line[2:] for line in lines if line[2] == "approval"] == [
         ["approval", "write", "main", "refused"],
         ["approval", "edit", "main", "accepted"],
     ]

@@ -5,6 +5,7 @@ happened last is read from its end, and all of it is printed as fast as it is ta
 """
 
 import json
+from datetime import datetime
 from typing import Any
 
 from openclaw.commands.dispatch import Context
@@ -25,7 +26,7 @@ async def tail(context: Context, parsed: Parsed) -> int:
         context.console.line("No tool was called yet.")
     rows = [
         (
-            str(record.get("time", ""))[:19],
+            _when(str(record.get("time", ""))),
             str(record.get("event", "")),
             # A form or a page is of no tool, but of the server that asks.
             str(record.get("tool") or record.get("asker", "")),
@@ -36,6 +37,15 @@ async def tail(context: Context, parsed: Parsed) -> int:
     ]
     context.console.table(("time", "what", "tool", "agent", "how"), rows)
     return 0
+
+
+def _when(moment: str) -> str:
+    """The trail is kept in UTC; this machine's time is read here, as everywhere at a terminal."""
+    try:
+        return datetime.fromisoformat(moment).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    except ValueError:
+        # A line that somebody else wrote.
+        return moment[:19]
 
 
 def _how(record: dict[str, Any]) -> str:
