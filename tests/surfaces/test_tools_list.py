@@ -1,9 +1,14 @@
 """`openclaw tools` is about all tools an agent has: also those of a server that a turn would not wait for."""
 
 import json
+import sys
 from pathlib import Path
 
+import pytest
+
+from parts import planned_server
 from parts.command_line import Home, parts_server
+from parts.commands_here import run_here
 
 # Longer than a server may be quiet before a turn goes on without it.
 IDLE = "2.5"
@@ -23,3 +28,24 @@ async def test_a_tool_of_such_a_server_is_explained_by_what_it_lists(tmp_path: P
     home = Home(tmp_path, mcp={"servers": {"quick": parts_server(), "slow": slow}})
     done = await home.openclaw("tools", "explain", "slow__echo")
     assert (done.code, done.out.startswith("slow__echo: available")) == (0, True)
+
+
+@pytest.mark.parametrize("what", ["tools", "resources", "prompts"])
+async def test_of_a_list_that_is_empty_it_is_said_that_it_is(tmp_path: Path, what: str) -> None:
+    plan = tmp_path / "plan.json"
+    plan.write_text(json.dumps({"tools": []}))
+    entry = {"command": sys.executable, "args": [planned_server.__file__, str(plan), str(tmp_path / "log")]}
+    nobody, bare = Home(tmp_path / "nobody"), Home(tmp_path / "bare", mcp={"servers": {"bare": entry}})
+    none, all_servers, one, as_data = [
+        await run_here(home, "mcp", what, *words)
+        for home, words in ((nobody, ()), (bare, ()), (bare, ("bare",)), (bare, ("--json",)))
+    ]
+    assert (none.code, none.out, none.err[:32]) == (0, "", "No MCP servers are configured. A")
+    assert (all_servers.code, all_servers.out, all_servers.err) == (0, "", f"No connected server offers {what}.\n")
+    assert (one.code, one.out, one.err) == (0, "", f"MCP server 'bare' offers no {what}.\n")
+    assert (as_data.code, json.loads(as_data.out), as_data.err) == (0, [], "")
+
+
+async def test_where_no_server_is_there_refreshing_says_so(tmp_path: Path) -> None:
+    ran = await run_here(Home(tmp_path), "mcp", "refresh")
+    assert (ran.code, ran.out, ran.err.startswith("No MCP servers are configured.")) == (0, "", True)

@@ -48,6 +48,7 @@ from openclaw.security.external import clean_label, clean_terminal
 
 _DESCRIPTION = 500
 _TITLE = 200
+_NO_SERVERS = "No MCP servers are configured. Add one: openclaw mcp connect URL, or under mcp.servers in openclaw.json."
 
 T = TypeVar("T")
 
@@ -65,9 +66,7 @@ async def servers(context: Context, parsed: Parsed) -> int:
         # They may stand where another program looks for them.
         for warning in engine.config.warnings:
             context.console.note(str(warning))
-        context.console.line(
-            "No MCP servers are configured. Add one: openclaw mcp connect URL, or under mcp.servers in openclaw.json."
-        )
+        context.console.line(_NO_SERVERS)
         if context.surface == "terminal":
             from openclaw.commands.import_search import could_import
 
@@ -141,6 +140,7 @@ async def tools(context: Context, parsed: Parsed) -> int:
         # One that made room for others was listed before it did.
         listed = {one.spec.name for one in asked if one.was_listed and one.status().state == "stopped"}
         troubled = [said for one in about if one.name not in listed and (said := _unlisted(one, prefix))]
+        is_empty = not manager.status(agent)
         lacking = [
             f"MCP server '{one.name}': {said}"
             for one in about
@@ -157,10 +157,23 @@ async def tools(context: Context, parsed: Parsed) -> int:
             ("tool", "server", "what it does"),
             [(r["name"], r["server"], first_line(r["description"])) for r in rows],
         )
+    if not (rows or troubled or lacking or parsed.flag("json")):
+        context.console.note(_none("tools", name, is_empty=is_empty))
     for said in (*troubled, *lacking):
         say(context.console, said)
     # Exit 1 when no server listed tools, or the one asked about did not.
     return 1 if troubled and (not rows or name) else 0
+
+
+def _none(what: str, server: str, *, is_empty: bool) -> str:
+    """Of an empty list: that it is one. A screen that shows nothing leaves open whether anybody was asked."""
+    if is_empty:
+        return _NO_SERVERS
+    return (
+        f"MCP server '{clean_label(server, 100)}' offers no {what}."
+        if server
+        else f"No connected server offers {what}."
+    )
 
 
 async def _tools_once(context: Context, parsed: Parsed, asked: Once) -> int:
@@ -255,6 +268,8 @@ async def refresh(context: Context, parsed: Parsed) -> int:
     ]
     if parsed.flag("json"):
         context.console.data(rows)
+    elif not found:
+        context.console.note(_NO_SERVERS)
     else:
         for row in rows:
             status = found[row["name"]]
@@ -286,8 +301,11 @@ def _listed(status: ServerStatus) -> str:
 async def resources(context: Context, parsed: Parsed) -> int:
     async with opened(context, parsed) as (_, manager, agent):
         rows = await _from_each(context, manager, agent, parsed.text("server"), _resource_rows)
+        is_empty = not manager.status(agent)
     if parsed.flag("json"):
         context.console.data(rows)
+    elif not rows:
+        context.console.note(_none("resources", parsed.text("server"), is_empty=is_empty))
     else:
         context.console.table(
             ("server", "uri", "name"), [(row["server"], clean_label(row["uri"], 300), row["name"]) for row in rows]
@@ -327,8 +345,11 @@ async def read(context: Context, parsed: Parsed) -> int:
 async def prompts(context: Context, parsed: Parsed) -> int:
     async with opened(context, parsed) as (_, manager, agent):
         rows = await _from_each(context, manager, agent, parsed.text("server"), _prompt_rows)
+        is_empty = not manager.status(agent)
     if parsed.flag("json"):
         context.console.data(rows)
+    elif not rows:
+        context.console.note(_none("prompts", parsed.text("server"), is_empty=is_empty))
     else:
         shown = [
             (
