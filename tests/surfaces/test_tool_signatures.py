@@ -51,6 +51,9 @@ def test_words_that_are_no_call_are_answered_with_the_one_that_was_meant(tmp_pat
         )
         assert said("sh", "list_notes") == ('There is no MCP tool sh. To use this program as the server: --stdio "sh"')
         assert said("notes__read_note", "nmae=x").endswith('It has no argument "nmae". Did you mean "name"?')
+        assert said("notes__add_note", "name=x", "text=y", "extra=z").endswith(
+            'It has no argument "extra". It takes: name, text.'
+        )
         assert said("notes__add_note", "text=x").endswith("It takes: name, text.")
         assert said("notes__read_note", "trip") == "'trip' is not an argument. Write name=value, or one JSON object."
 

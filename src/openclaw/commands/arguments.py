@@ -48,7 +48,8 @@ def misnamed(arguments: Mapping[str, Any], schema: object) -> str:
     known = [clean_label(name, _NAME) for name in properties]
     for name in arguments:
         if name not in properties:
-            near = nearest(name, known) or f"It takes: {', '.join(known)}."
+            # What is there already was not meant.
+            near = nearest(name, [one for one in known if one not in arguments]) or f"It takes: {', '.join(known)}."
             return f'It has no argument "{clean_label(name, _NAME)}". {near}'
     required = schema.get("required")
     is_short = isinstance(required, list) and any(name not in arguments for name in required)
