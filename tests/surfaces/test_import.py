@@ -183,6 +183,21 @@ async def test_everything_that_is_left_out_is_named_with_its_reason(tmp_path: Pa
     assert (imported.code, list(servers(home))) == (1, ["good"])
 
 
+async def test_a_file_that_cannot_be_read_is_told_once_and_a_name_that_is_not_there_with_those_that_are(
+    tmp_path: Path,
+) -> None:
+    home = Home(tmp_path)
+    write(home, ".zed/settings.json", '{ "context_servers": { // broken\n "a" } }')
+    write(home, ".cursor/mcp.json", {"mcpServers": {"good": {"command": "serve"}, "other": {"command": "serve"}}})
+
+    broken = await run_here(home, "mcp", "import", "zed")
+    unknown, near = [await run_here(home, "mcp", "import", "cursor", "--only", name) for name in ("zzz", "godo")]
+
+    assert (broken.code, broken.out.count("cannot be read"), broken.out.count("left out")) == (1, 1, 0)
+    assert (unknown.code, unknown.err) == (2, "error: There is no server named zzz. There are: good, other.\n")
+    assert (near.code, near.err) == (2, 'error: There is no server named godo. Did you mean "good"?\n')
+
+
 async def test_hostile_files_cost_their_program_alone(tmp_path: Path) -> None:
     home = Home(tmp_path)
     write(home, ".cursor/mcp.json", '{"mcpServers":' * 50_000)

@@ -46,7 +46,9 @@ def plan_lines(files: Sequence[SourceFile], planned: Plan, console: Console, hom
     for file in files:
         yield f"{console.bold(file.program.name)}  {shortened(file.file, home)}"
         if file.problem:
+            # It is also what was left out, for programs.
             yield f"  {console.bad('-')} cannot be read: {problem_line(file.problem)}"
+            continue
         for note in file.reading.notes:
             yield f"    note: {one_line(note, _SENTENCE)}"
         for step in planned.steps:

@@ -134,7 +134,8 @@ async def _planned(context: Context, parsed: Parsed, config: Config, files: Sequ
         name for name in only if name not in {entry.name for file in files for entry in file.reading.entries}
     ]:
         names = [entry.name for file in files for entry in file.reading.entries]
-        raise UsageError(f"There is no server named {unknown[0]}.", hint=nearest(unknown[0], names))
+        others = f"There are: {', '.join(clean_label(name, 100) for name in names)}." if names else ""
+        raise UsageError(f"There is no server named {unknown[0]}.", hint=nearest(unknown[0], names) or others)
     taken = {path[-1]: config.get(path) for path, _ in servers(config)}
     answers = {file.file: await _answers(context, parsed, found, file) for file in files}
     stored = await _stored(context, config, [taken[name] for name in taken if name in _wanted(found)])
