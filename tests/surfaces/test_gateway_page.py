@@ -115,6 +115,9 @@ async def test_ui_prints_an_address_that_signs_in(tmp_path: Path) -> None:
             url = json.loads(ran.stdout)["url"]
             status, _ = await signed_in(gateway, {"ticket": url.partition("#ticket=")[2]})
             assert (status, url.startswith(f"{gateway.url}/#ticket=")) == (200, True)
+            port = gateway.gateway.port
+            shown = await asyncio.to_thread(place.run, "ui", "--no-open")
+            assert shown.stderr == f"On another machine: ssh -L {port}:127.0.0.1:{port} to this one first.\n"
             assert (await asyncio.to_thread(place.run, "ui", "--sign-out")).stdout == "Signed out: 1 page.\n"
         alone = await asyncio.to_thread(place.run, "ui")
     assert (alone.returncode, alone.stderr) == (1, "error: No gateway runs. Start it: openclaw gateway start\n")

@@ -236,6 +236,9 @@ async def test_the_port_moves_and_stays_when_the_new_one_is_taken(tmp_path: Path
         port = taken.sockets[0].getsockname()[1]
         answer = await saved(gateway, {}, gateway={"port": port})
         assert (answer["ok"], f"Port {port} is taken" in answer["problem"]) == (False, True)
+        another = port + 1 if port < 65535 else port - 1
+        end = f". The old port stays. Use another one: openclaw config set gateway.port {another}"
+        assert answer["problem"].endswith(end)
         assert (gateway.gateway.port, (await gateway.get("/v1/models"))[0]) == (first, 200)
         taken.close()
         await taken.wait_closed()

@@ -172,7 +172,7 @@ class HttpServer:
             # Finding out who is in the way of a port takes a look at every process.
             sockets = await asyncio.to_thread(listen, *wanted)
         except OpenClawError as error:
-            raise OpenClawError(f"{error} {await self._go_back(before)}") from error
+            raise OpenClawError(f"{error.message} {await self._go_back(before)}", hint=error.hint) from error
         await self._serve(sockets)
         self._place = wanted
 

@@ -1,5 +1,7 @@
 """`openclaw ui`: open the gateway's page, signed in, or sign all pages out."""
 
+from urllib.parse import urlsplit
+
 from openclaw.auth.browser import has_screen, open_browser
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
@@ -30,7 +32,8 @@ async def ui(context: Context, parsed: Parsed) -> int:
     else:
         console.line("Open this address in your browser within a minute:")
         console.line(f"  {url}")
-        console.note(console.dim("On another machine: ssh -L PORT:127.0.0.1:PORT to this one first."))
+        port = urlsplit(str(answer["url"])).port
+        console.note(console.dim(f"On another machine: ssh -L {port}:127.0.0.1:{port} to this one first."))
     return 0
 
 
