@@ -130,8 +130,13 @@ async def test_a_server_of_ones_own_is_taken_by_its_address_and_one_that_does_no
             ("ftp://nowhere cannot be used: ", ""),
             ("Number [6]: ", f"5{ENTER}"),
             (address, f"{server.url}{ENTER}"),
+            ("A name for it [own]: ", f"my house{ENTER}"),
+            ("my house cannot be its name. Take one word of letters that no vendor has.", ""),
             ("A name for it [own]: ", f"house{ENTER}"),
             ("API key of house, Enter when it wants none (nothing is shown): ", f"{server.key}{ENTER}"),
+            # A slip of the pen does not cost what was typed before.
+            ("Model of house (1 there) [local-model]: ", f"local-mdoel{ENTER}"),
+            ('house has no model named local-mdoel. Did you mean "local-model"?', ""),
             ("Model of house (1 there) [local-model]: ", ENTER),
             ("Number [1]: ", ENTER),
             ("Start the gateway now?", ENTER),
@@ -141,6 +146,27 @@ async def test_a_server_of_ones_own_is_taken_by_its_address_and_one_that_does_no
     assert list(written["models"]["providers"]) == ["house"]
     assert written["models"]["providers"]["house"]["baseUrl"] == server.url
     assert server.key not in shown + person.config.read_text()
+
+
+async def test_three_models_that_are_not_there_lead_back_to_the_ways_and_the_key_is_not_kept(tmp_path: Path) -> None:
+    person = Program.under(tmp_path)
+    async with ChatServer(models=("gpt-5.6-terra",)) as server:
+        env = {**person.env(OPENAI_BASE_URL=server.url, OLLAMA_HOST="127.0.0.1:9"), "PATH": str(tmp_path)}
+        code, shown = await asyncio.to_thread(
+            drive,
+            person,
+            env,
+            ("Number [6]: ", f"OpenAI{ENTER}"),
+            ("(nothing is shown): ", f"{server.key}{ENTER}"),
+            *[("Model of openai (1 there) [gpt-5.6-terra]: ", f"nosuch{ENTER}")] * 3,
+            ("The key of openai was not kept.", ""),
+            ("Number [6]: ", ENTER),
+            ("Which MCP server", ""),
+            ("Number [1]: ", ENTER),
+            ("Start the gateway now?", ENTER),
+        )
+    assert (code, "Model    builtin/offline" in shown) == (0, True)
+    assert json.loads(person.config.read_text()) == {}
 
 
 def test_without_a_terminal_it_says_what_to_type_instead_and_yes_takes_what_is_offered(tmp_path: Path) -> None:

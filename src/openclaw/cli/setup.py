@@ -36,6 +36,8 @@ _USUAL: Final = ("anthropic", "openai", "google", "openrouter")
 _ANOTHER: Final = "Another vendor, or a server of your own"
 # What a server of one's own is called, unless its person says otherwise.
 _OWN: Final = "own"
+# A slip of the pen costs nothing that was typed before it. Who cannot answer at all is shown the ways again.
+_TRIES: Final = 3
 _NONE: Final = "None for now: words pick a tool, and no language model answers"
 
 
@@ -173,21 +175,27 @@ async def _of_vendor(context: Context, prompts: Prompts, config: Config, vendor:
         offered = await models.offered(vendor)
         usual = VENDORS[vendor].model if vendor in VENDORS else ""
         default = usual if usual in offered else next(iter(offered), usual)
-        model = await prompts.text(f"Model of {vendor} ({len(offered)} there)", default)
-        name = models.full_name(f"{vendor}/{model.removeprefix(f'{vendor}/')}")
-        if (doubt := await doubts(models, name)).unknown:
-            raise UsageError(doubt.text)
-    return name
+        for left in reversed(range(1 if prompts.unattended else _TRIES)):
+            model = await prompts.text(f"Model of {vendor} ({len(offered)} there)", default)
+            name = models.full_name(f"{vendor}/{model.removeprefix(f'{vendor}/')}")
+            if not (doubt := await doubts(models, name)).unknown:
+                return name
+            if left:
+                context.console.note(doubt.text)
+    raise UsageError(doubt.text)
 
 
 async def _own(context: Context, prompts: Prompts, config: Config, address: str, undo: AsyncExitStack) -> str:
     """A provider for a server of one's own, by its address; `undo` takes it away again. Its name."""
-    name = await prompts.text("A name for it", _OWN)
+    for left in reversed(range(_TRIES)):
+        name = await prompts.text("A name for it", _OWN)
+        if name not in VENDORS and name not in config.root.models.providers and name.isidentifier():
+            break
+        refusal = f"{one_line(name, 60)} cannot be its name. Take one word of letters that no vendor has."
+        if not left:
+            raise UsageError(refusal)
+        context.console.note(refusal)
     path = ("models", "providers", name)
-    if name in VENDORS or name in config.root.models.providers or not name.isidentifier():
-        raise UsageError(
-            f"{one_line(name, 60)} cannot be its name.", hint="Take one word of letters that no vendor has."
-        )
 
     async def write(change: Callable[[str], str]) -> None:
         await asyncio.to_thread(edit_file, context.paths, context.env, change)
