@@ -151,7 +151,9 @@ async def revoke(context: Context, parsed: Parsed) -> int:
     name = parsed.text("id")
     async with context.open_engine() as engine:
         if not await engine.grants.revoke(name):
-            raise UsageError(f"There is no grant {one_line(name, _SHOWN)!r}.", hint="openclaw approvals grants")
+            raise UsageError(
+                f"There is no grant {one_line(name, _SHOWN)!r}.", hint="`openclaw approvals grants` lists them."
+            )
     context.console.line(f"{name} is revoked: the next such call is asked about again.")
     return 0
 
@@ -165,7 +167,7 @@ async def explain(context: Context, parsed: Parsed) -> int:
         if tool is None:
             raise UsageError(
                 f"The agent has no tool {one_line(name, _SHOWN)}.",
-                hint=f"openclaw tools explain {one_line(name, _SHOWN)}",
+                hint=f"Why: openclaw tools explain {one_line(name, _SHOWN)}",
             )
         schema = msgspec.json.decode(tool.parameters)
         arguments = arguments_of(parsed.many("words"), schema if isinstance(schema, dict) else None)

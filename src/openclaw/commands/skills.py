@@ -110,7 +110,8 @@ async def show(context: Context, parsed: Parsed) -> int:
         if local is None and served is None:
             known = [*(skill.name for skill in found.local.skills), *found.served.all()]
             raise UsageError(
-                f"There is no skill {one_line(name, _SHOWN)!r}.", hint=nearest(name, known) or "openclaw skills"
+                f"There is no skill {one_line(name, _SHOWN)!r}.",
+                hint=nearest(name, known) or "`openclaw skills` lists them.",
             )
         try:
             if local is not None:

@@ -66,3 +66,14 @@ async def test_a_grant_that_a_changed_tool_ended_is_marked_with_the_reason(tmp_p
     assert await shown() == {first.id: CHANGED, second.id: None}
     table = (await run_here(home, "approvals", "grants")).out.splitlines()
     assert [line.split("  ")[-1].strip() for line in table] == ["holds", f"no: {CHANGED}", "yes"]
+
+
+async def test_names_that_are_not_there_are_answered_with_what_lists_or_explains_them(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    lines = (("approvals", "revoke", "x"), ("approvals", "explain", "nosuch"), ("skills", "show", "nosuch"))
+    ran = [await run_here(home, *words) for words in lines]
+    assert [(one.code, one.out, one.err) for one in ran] == [
+        (2, "", "error: There is no grant 'x'. `openclaw approvals grants` lists them.\n"),
+        (2, "", "error: The agent has no tool nosuch. Why: openclaw tools explain nosuch\n"),
+        (2, "", "error: There is no skill 'nosuch'. `openclaw skills` lists them.\n"),
+    ]
