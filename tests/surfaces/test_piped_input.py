@@ -1,8 +1,12 @@
 """`… | openclaw agent WORDS`: what is piped in goes along, in this process and through a gateway."""
 
+import array
 import json
 import os
+import signal
 import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +16,10 @@ from openclaw.commands.agent import MOST_PIPED, as_text
 from openclaw.errors import UsageError
 from parts.gateways import PROGRAM, Home, gateway_process, home
 from parts.processes import HANG_GUARD
+
+if sys.platform != "win32":
+    import fcntl
+    import termios
 
 
 def said(place: Home, key: str) -> Any:
@@ -75,3 +83,39 @@ def test_what_is_piped_in_loses_its_line_ends_and_nothing_else(piped: bytes, tex
 def test_what_is_no_text_is_refused(piped: bytes) -> None:
     with pytest.raises(UsageError, match="is not text"):
         as_text(piped)
+
+
+@pytest.mark.posix_only("ends a program by SIGINT")
+@pytest.mark.parametrize("words", [("agent", "-m", "-"), ("order",), ("chat",)])
+def test_who_interrupts_it_is_not_made_to_end_what_is_read_first(tmp_path: Path, words: tuple[str, ...]) -> None:
+    reading, writing = os.pipe()
+    with home(tmp_path) as place:
+        started = subprocess.Popen(
+            [*PROGRAM, *words],
+            env=place.env,
+            cwd=place.state,
+            stdin=reading,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        try:
+            os.write(writing, b"half a thou")
+            deadline = time.monotonic() + HANG_GUARD
+            while unread(reading):
+                # Nothing tells that somebody else has read.
+                assert time.monotonic() < deadline, "it reads nothing"
+                os.sched_yield()
+            started.send_signal(signal.SIGINT)
+            out, err = started.communicate(timeout=HANG_GUARD)
+        finally:
+            started.kill()
+    os.close(reading)
+    os.close(writing)
+    assert (started.returncode, out, b"Fatal" in err) == (130, b"", False)
+
+
+def unread(pipe: int) -> int:
+    """How many bytes wait in a pipe."""
+    count = array.array("i", [0])
+    fcntl.ioctl(pipe, termios.FIONREAD, count)
+    return count[0]

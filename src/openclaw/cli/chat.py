@@ -28,6 +28,7 @@ from openclaw.commands.sessions import as_json
 from openclaw.control import remote
 from openclaw.control.event_loop import during
 from openclaw.control.wire import INTERRUPTED
+from openclaw.daemon_thread import in_daemon_thread
 from openclaw.errors import OpenClawError, UsageError
 
 # Options that go to the gateway with every line.
@@ -209,5 +210,6 @@ async def _lines(context: Context, complete: Complete) -> AsyncIterator[str]:
         async for line in typed_lines(context.paths.history_file, complete):
             yield line
         return
-    while line := await asyncio.to_thread(sys.stdin.readline):
+    # Who ends the chat does not wait for a line that never comes.
+    while line := await in_daemon_thread(sys.stdin.readline):
         yield line.rstrip("\n")

@@ -256,7 +256,8 @@ async def _browse(env: Mapping[str, str], address: str) -> bool:
 
 
 async def _read() -> str:
-    return await asyncio.to_thread(sys.stdin.read)
+    # Whoever interrupts it does not wait for the end of what they might have typed.
+    return await in_daemon_thread(sys.stdin.read)
 
 
 async def _piped(most: int) -> bytes:
