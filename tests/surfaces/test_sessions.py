@@ -13,7 +13,7 @@ import pytest
 from openclaw.app import App
 from openclaw.content import Image, Text, UserMessage
 from openclaw.conversation import Conversation
-from openclaw.sessions.key import new_key, session_key
+from openclaw.sessions.key import is_unnamed, new_key, session_key
 from openclaw.sessions.sqlite import SqliteStore
 from parts.command_line import Home
 from parts.commands_here import run_here
@@ -249,3 +249,15 @@ def test_a_conversation_that_is_not_there_is_an_error_with_the_next_step(person:
 def test_a_program_is_told_as_data_that_there_was_nothing_to_delete(person: Program) -> None:
     ran = person.run("sessions", "delete", "nosuch", "--json")
     assert (ran.code, ran.data) == (1, {"deleted": False})
+
+
+async def test_an_order_that_named_no_conversation_leaves_one_that_nobody_named(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    ordered = [
+        await home.openclaw("order", text=json.dumps(order))
+        for order in ({"message": "hi"}, {"message": "hi", "sessionKey": "trip"})
+    ]
+    listed = json.loads((await home.openclaw("sessions", "list", "--json")).out)
+    assert [one.code for one in ordered] == [0, 0]
+    assert {is_unnamed(one["key"]) for one in listed if "trip" not in one["key"]} == {True}
+    assert [one["key"] for one in listed if not is_unnamed(one["key"])] == ["agent:main:mcp:trip"]

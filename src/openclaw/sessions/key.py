@@ -13,9 +13,9 @@ from base64 import b32encode
 from openclaw.errors import UsageError
 
 # Bytes of randomness in the key of a conversation nobody named: keys never meet and cannot be guessed. In letters of five bits they are
-# half as long as in hexadecimal digits, and fit a line beside what else a list tells; older ones have the latter.
+# half as long as in hexadecimal digits, and fit a line beside what else a list tells; older ones, and those of orders, have the latter.
 _KEY_BYTES = 10
-_UNNAMED = re.compile(r"agent:(?:[^:]*:){1,2}(?:[0-9]+-[0-9a-f]{32}|[0-9]{10}-[a-z2-7]{16})")
+_UNNAMED = re.compile(r"agent:(?:[^:]*:){1,2}(?:(?:mcp-)?[0-9]+-[0-9a-f]{32}|[0-9]{10}-[a-z2-7]{16})")
 
 
 def new_key() -> str:
@@ -24,7 +24,7 @@ def new_key() -> str:
 
 
 def is_unnamed(key: str) -> bool:
-    """Whether a whole key, with its agent, was made by `new_key`."""
+    """Whether a whole key, with its agent, was made by `new_key`, or for an order that named none."""
     return _UNNAMED.fullmatch(key) is not None
 
 

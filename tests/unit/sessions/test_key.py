@@ -59,6 +59,8 @@ def test_a_colon_in_an_agent_id_or_namespace_is_refused(agent: str, namespace: s
         ("agent:main:1795038590-ya2gchfulca232uu", True),
         ("agent:main:http:1795038590-ocoip4gfvvdtcmah", True),
         ("agent:main:1795036481-f63b200ae702c1c8c0be53cdc8995a88", True),
+        ("agent:main:mcp-1795102474113-5bf9a605d7c0bc0ca8883e7082bd8eb2", True),
+        ("agent:main:mcp:mcp-trip", False),
         ("agent:main:chat-2026-11-18-211412", False),
         ("agent:main:2026-conversationtrip", False),
         ("agent:main:1795036481", False),
