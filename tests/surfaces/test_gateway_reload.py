@@ -164,13 +164,18 @@ async def test_a_broken_file_is_reported_and_changes_nothing_until_it_is_mended(
         answer = await told
         status = await asyncio.to_thread(gateway.home.run, "gateway", "status")
         glance = await asyncio.to_thread(gateway.home.run, "status")
+        tools = await asyncio.to_thread(gateway.home.run, "mcp", "tools")
 
         assert (answer["ok"], "openclaw.json:2:" in answer["problem"]) == (False, True)
         assert (await call(gateway, "part__echo", text="x"))[0] == 200
         assert await pid(gateway, "part") == first
         assert (await saved(gateway, config))["ok"]
         assert (await gateway.gateway.status())["configProblem"] == ""
+        mended = await asyncio.to_thread(gateway.home.run, "mcp", "tools")
     assert "not in use as saved" in status.stdout
+    noted = "note: the config is not in use as saved, but as it was before: "
+    assert (tools.returncode, "part__echo" in tools.stdout, tools.stderr.startswith(noted)) == (0, True, True)
+    assert ("openclaw.json:2:" in tools.stderr, mended.stdout, mended.stderr) == (True, tools.stdout, "")
     assert (glance.returncode, "not in use as saved" in glance.stdout) == (2, True)
 
 

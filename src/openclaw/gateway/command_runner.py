@@ -21,16 +21,18 @@ from openclaw.config.paths import Paths
 from openclaw.engine import Engine
 from openclaw.errors import OpenClawError
 from openclaw.gateway.request import CommandRequest
+from openclaw.security.external import clean_terminal
 from openclaw.version import __version__
 
 # Options that speak about the process that runs the command.
 _OF_THE_PROCESS = ("local", "log-level", "log-json")
 # Commands that begin a turn or a call.
 _BEGIN_WORK = (("agent",), ("line",), ("order",), ("acp", "host"), ("mcp", "call"), ("mcp", "read"), ("mcp", "prompt"))
-
+# Commands whose outcome hangs on the config, and that do not say by themselves what is wrong with it.
+_GO_BY_CONFIG = ("agent", "approvals", "mcp", "tools")
 
 Status = Callable[[], Awaitable[Mapping[str, Any]]]
-CatchUp = Callable[[], Awaitable[None]]
+CatchUp = Callable[[], Awaitable[str]]
 # Seconds at most, and those in which what comes is still taken.
 Drain = Callable[[float, float], None]
 
@@ -43,7 +45,7 @@ class Page(Protocol):
 
 class CommandRunner:
     """`status`, `stop`, `drain` and `page` are the gateway's own; `root` has the commands it may run. `catch_up` takes over a config that
-    was just saved."""
+    was just saved, and says why not when that cannot be done."""
 
     def __init__(
         self,
@@ -102,7 +104,9 @@ class CommandRunner:
         if "--no-color" in request.words:
             console = msgspec.structs.replace(console, colour=False)
         # What was written a moment ago holds for this command, and what it writes for whoever comes next, by whatever way.
-        await self._catch_up()
+        if (problem := await self._catch_up()) and next(iter(request.words), "") in _GO_BY_CONFIG:
+            first = clean_terminal(problem.splitlines()[0])
+            console.note(f"note: the config is not in use as saved, but as it was before: {first}")
         try:
             return await dispatch(request.words, self.context(console, "control", request.cwd))
         finally:

@@ -204,9 +204,11 @@ class Gateway:
         stack.push_async_callback(frames.close)
         return frames
 
-    async def _catch_up(self) -> None:
-        """Use the config as it is on the disk now, before and after somebody's command: the next one must not find the old rules."""
+    async def _catch_up(self) -> str:
+        """Use the config as it is on the disk now, before and after somebody's command: the next one must not find the old rules. Why it
+        cannot be used; empty when it is."""
         await self._watch.catch_up()
+        return self._reloader.problem
 
     async def _prune_sessions(self) -> None:
         """Now and every day, remove the conversations that the config no longer keeps."""
