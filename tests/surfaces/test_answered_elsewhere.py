@@ -92,6 +92,7 @@ async def test_the_questions_that_wait_are_listed_and_shown(tmp_path: Path) -> N
         _, as_json, _ = await run(gateway.home, "approvals", "list", "--json")
         _, shown, _ = await run(gateway.home, "approvals", "show", told["id"])
         wrong = await run(gateway.home, "approvals", "answer", told["id"], "perhaps")
+        short = await run(gateway.home, "approvals", "answer", told["id"][:5], "once")
         stale = await run(gateway.home, "approvals", "answer", told["id"], "once", "--digest=0")
         code, said, _ = await run(gateway.home, "approvals", "answer", told["id"], "allow-once", "--json")
         _, answer, _ = await asking
@@ -113,8 +114,12 @@ async def test_the_questions_that_wait_are_listed_and_shown(tmp_path: Path) -> N
         f"  until      {one['expiresAt']}",
     ]
     assert (wrong[0], "'perhaps' is no answer to this question." in wrong[2]) == (2, True)
+    needed = "it may be over. At least 6 letters of its id are needed.\n"
+    assert (short[0], short[2]) == (2, f"error: There is no question {told['id'][:5]!r}; {needed}")
     assert (stale[0], "look at it again" in stale[2]) == (2, True)
     assert (code, json.loads(said)["option"], '"by": "command"' in answer) == (0, "once", True)
+    # A day and a time of day in two words, as everywhere at a terminal.
+    assert recent.splitlines()[1].split()[2] == "approval"
     assert ["command" in recent, "question" in trail, "asked" in trail, "once" in trail] == [True] * 4
     assert nothing == "No question waits.\n"
 

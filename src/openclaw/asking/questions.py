@@ -207,7 +207,8 @@ class Questions:
         if ended is not None:
             raise AlreadyEndedError(ended)
         if found is None:
-            raise UnknownQuestionError(f"There is no question {one_line(name, 40)!r}; it may be over.")
+            hint = f"At least {_SHORTEST_ID} letters of its id are needed." if len(name) < _SHORTEST_ID else ""
+            raise UnknownQuestionError(f"There is no question {one_line(name, 40)!r}; it may be over.", hint=hint)
         return found
 
     def _found(self, name: str) -> ShownQuestion | None:

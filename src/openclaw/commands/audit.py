@@ -8,6 +8,7 @@ import json
 from datetime import datetime
 from typing import Any
 
+from openclaw.commands.console import clock_time
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
 
@@ -40,9 +41,9 @@ async def tail(context: Context, parsed: Parsed) -> int:
 
 
 def _when(moment: str) -> str:
-    """The trail is kept in UTC; this machine's time is read here, as everywhere at a terminal."""
+    """The trail is kept in UTC."""
     try:
-        return datetime.fromisoformat(moment).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+        return clock_time(datetime.fromisoformat(moment).timestamp())
     except ValueError:
         # A line that somebody else wrote.
         return moment[:19]

@@ -6,6 +6,7 @@ words: a server, a file, a folder. What is written with `out` and `err` themselv
 
 import asyncio
 import re
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Literal, Protocol
@@ -229,6 +230,11 @@ def duration(seconds: float) -> str:
     """How long, in one number that says enough: `90 s`, `5 min`, `3 h`, `4 d`."""
     unit, size = next(((unit, size) for unit, size in _UNITS if seconds >= _FEW * size), _UNITS[-1])
     return f"{seconds / size:.0f} {unit}"
+
+
+def clock_time(moment: float) -> str:
+    """When something happened, in seconds since 1970, as the clock of this machine had it."""
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(moment))
 
 
 def tool_count(count: int) -> str:

@@ -14,7 +14,7 @@ import msgspec
 from openclaw.asking.answers import Given
 from openclaw.asking.open_question import QuestionChanged, ShownQuestion, changed_json
 from openclaw.asking.questions import AlreadyEndedError, Questions
-from openclaw.commands.console import Console, duration
+from openclaw.commands.console import Console, clock_time, duration
 from openclaw.commands.dispatch import Context
 from openclaw.commands.parse import Parsed
 from openclaw.content import to_json
@@ -64,7 +64,7 @@ async def _show_recent(console: Console, questions: Questions, *, as_json: bool)
     if not recent:
         console.line("No question was asked yet.")
     rows = [
-        (iso_time(one.ended)[:19], one.kind, one.agent, one.option or one.state, one.by or "–", _name(one))
+        (clock_time(one.ended), one.kind, one.agent, one.option or one.state, one.by or "–", _name(one))
         for one in recent
     ]
     console.table(("time", "kind", "agent", "answer", "by", "about"), rows)

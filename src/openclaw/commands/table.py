@@ -253,7 +253,7 @@ _SKILLS = Command(
     ),
 )
 
-_QUESTION = Argument("id", "The question, as `approvals` lists it; its first letters are enough.")
+_QUESTION = Argument("id", "The question, as `approvals` lists it; its first 6 letters are enough.")
 _APPROVALS = Command(
     "approvals",
     "See the questions that wait for you and answer them, and what you allowed for good.",
