@@ -114,4 +114,5 @@ def nobody(case: Case, verdict: Verdict) -> str:
         way = f"--allow {quote_word(text_of(case.tool.name, grant.arguments))}"
     elif verdict.step == 11:
         way = f"--allow {case.tool.name}"
-    return f"nobody could be asked. It can be allowed with: openclaw agent {way} (it is asked about because {verdict})"
+    command = "openclaw mcp call" if case.surface == "call" else "openclaw agent"
+    return f"nobody could be asked. It can be allowed with: {command} {way} (it is asked about because {verdict})"

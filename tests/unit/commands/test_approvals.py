@@ -12,7 +12,7 @@ from openclaw.grant import EDITOR, Grant
 from openclaw.security.grants import GrantStore
 from openclaw.security.offers import read_grant
 from parts import planned_server
-from parts.command_line import Home
+from parts.command_line import Home, parts_server
 from parts.commands_here import run_here
 from parts.planned_server import tool
 
@@ -77,3 +77,14 @@ async def test_names_that_are_not_there_are_answered_with_what_lists_or_explains
         (2, "", "error: The agent has no tool nosuch. Why: openclaw tools explain nosuch\n"),
         (2, "", "error: There is no skill 'nosuch'. `openclaw skills` lists them.\n"),
     ]
+
+
+async def test_a_typed_call_that_nobody_can_agree_to_names_the_command_that_was_typed(tmp_path: Path) -> None:
+    home = Home(tmp_path, tools={"approval": {"ask": ["parts__echo"]}}, mcp={"servers": {"parts": parts_server()}})
+    refused = await run_here(home, "mcp", "call", "parts__echo", "text=hi")
+    agreed = await run_here(home, "mcp", "call", "--yes", "parts__echo", "text=hi")
+    assert (refused.code, "It can be allowed with: openclaw mcp call --yes (it is asked about" in refused.err) == (
+        2,
+        True,
+    )
+    assert (agreed.code, agreed.out) == (0, "hi\n")
