@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from openclaw.commands.typed_server import named_here
+from openclaw.commands.typed_server import name_for, named_here
 from openclaw.conversation import Answer
 from openclaw.security.grants import GrantStore
 from parts.auth_server import AuthServer
@@ -114,6 +114,20 @@ async def test_an_address_that_is_not_written_as_one_is_no_program(tmp_path: Pat
     place = Lone(tmp_path)
     ran = await run_here(place, "mcp", "connect", *words)
     assert (ran.code, ran.out, ran.err) == (2, "", f"error: {said}\n")
+
+
+def test_a_server_is_called_after_the_package_that_is_run_without_its_version() -> None:
+    lines = {
+        "npx -y @modelcontextprotocol/server-filesystem@2026.1.1 /tmp": "filesystem",
+        "uvx --with mcp<2 mcp-server-sqlite --db-path x.db": "sqlite",
+        "uvx --from mcp-server-git[all]==1.2.3 --with pygit2 run-it": "git",
+        "uvx mcp-server-time>=1": "time",
+        "python3 ./my_server.py": "my_server",
+        "docker run -i --rm ghcr.io/acme/shop-mcp": "shop",
+        "acme-mcp --stdio": "acme",
+        "https://mcp.tavily.com/mcp": "tavily",
+    }
+    assert {line: name_for(line.split()) for line in lines} == lines
 
 
 async def test_a_file_in_a_folder_whose_name_could_be_a_host_is_taken_for_a_program(tmp_path: Path) -> None:

@@ -143,9 +143,10 @@ def name_for(words: Sequence[str]) -> str:
         parts = [f"{host}-{port}"] if numeric or host == "localhost" else host.split(".")
     else:
         program, launched = PurePath(words[0]).name, launch(words[0], words[1:])
-        run = launched.packages if launched else [word for word in words[1:] if not word.startswith("-")]
-        source = PurePath(run[0]).name if run and (launched or program in _INTERPRETERS) else program
-        parts = source.partition("@")[0].removesuffix(".py").removesuffix(".js").split("-")
+        run = launched.main if launched else next((word for word in words[1:] if not word.startswith("-")), "")
+        source = PurePath(run).name if run and (launched or program in _INTERPRETERS) else program
+        # Without the version that is asked for.
+        parts = re.split("[@=<>~![]", source)[0].removesuffix(".py").removesuffix(".js").split("-")
     telling = [part for part in parts if part.lower() not in _DULL] or parts
     return _OUTSIDE.sub("-", "-".join(telling)).strip("-") or "server"
 

@@ -63,7 +63,15 @@ class Launch(msgspec.Struct, frozen=True):
         """What it fetches: the packages that are named, or the one word that is no option."""
         if self.registry is None:
             return tuple(word for word in self.words if not word.startswith("-"))[:1]
-        return tuple(_packages(self.words, _VALUED[self.registry], _NAMING[self.registry]))
+        return tuple(package for package, _ in _packages(self.words, _VALUED[self.registry], _NAMING[self.registry]))
+
+    @property
+    def main(self) -> str:
+        """The one of them that the program is in, and not beside it; empty when none is named."""
+        if self.registry is None:
+            return next(iter(self.packages), "")
+        found = _packages(self.words, _VALUED[self.registry], _NAMING[self.registry])
+        return next((package for package, is_beside in found if not is_beside), "")
 
 
 def launch(command: str, args: Sequence[str]) -> Launch | None:
@@ -95,7 +103,8 @@ def _program(command: str) -> str:
     return next((name.removesuffix(ending) for ending in _ENDINGS if name.endswith(ending)), name)
 
 
-def _packages(words: Sequence[str], valued: frozenset[str], naming: Sequence[str]) -> Iterator[str]:
+def _packages(words: Sequence[str], valued: frozenset[str], naming: Sequence[str]) -> Iterator[tuple[str, bool]]:
+    """Each package, and whether it is only fetched beside the program."""
     was_named = False
     rest = iter(words)
     for word in rest:
@@ -104,11 +113,12 @@ def _packages(words: Sequence[str], valued: frozenset[str], naming: Sequence[str
             given = value if equals else next(rest, "") if option in (*naming, *valued) else ""
             if option in naming and given:
                 # What stands beside the program is fetched too; the program's own package may still follow.
-                was_named = was_named or option != "--with"
-                yield given
+                is_beside = option == "--with"
+                was_named = was_named or not is_beside
+                yield given, is_beside
         elif word != "--":
             if not was_named:
-                yield word
+                yield word, False
             return
 
 
