@@ -51,7 +51,15 @@ def test_what_a_chat_does_to_a_server_is_done_for_everybody(tmp_path: Path) -> N
             gateway.wait_until("'part' is ready")
             place.run("chat", input="/mcp disconnect part\n")
             after = place.run("mcp", "servers")
+            called = [
+                place.run("mcp", "call", "part__echo", "text=hi"),
+                place.run("chat", input="/mcp call part__echo\n"),
+            ]
+            place.run("mcp", "disable", "part")
+            called.append(place.run("mcp", "call", "part__echo", "text=hi"))
     assert "stopped (disconnected by hand)" in after.stdout
+    ways = ["Run: openclaw mcp restart part", "Run: /mcp restart part", "Run: openclaw mcp enable part"]
+    assert [one.stderr.rstrip().endswith(way) for one, way in zip(called, ways, strict=True)] == [True] * 3, called
 
 
 def test_a_chat_is_one_conversation_of_the_gateway_until_its_person_leaves(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from openclaw.conversation import Conversation, Nobody, ask_to_sign_in
 from openclaw.engine import Engine
 from openclaw.errors import ProcessError, UsageError
 from openclaw.mcp.manager import Manager
+from openclaw.mcp.remedies import SHELL, CommandPrefix, command
 from openclaw.mcp.server.state import UnavailableError
 from openclaw.mcp.sign_in import with_sign_in
 from openclaw.mcp.tools.definition import schema_value
@@ -53,7 +54,7 @@ async def call(context: Context, parsed: Parsed) -> int:
     asked = once(parsed.text("stdio"), words)
     if asked is None:
         async with opened(context, parsed) as (engine, manager, agent):
-            offered = _OfAgent(manager, agent, words[1:], context.env.get("PATH", ""))
+            offered = _OfAgent(manager, agent, words[1:], context.env.get("PATH", ""), prefix_on(context.surface))
             return await _called(context, parsed, engine, offered, words)
     from openclaw.commands.used_once import opened_once
 
@@ -70,7 +71,7 @@ async def help(context: Context, parsed: Parsed) -> int:
     prefix = prefix_on(context.surface)
     if asked is None:
         async with opened(context, parsed) as (engine, manager, agent):
-            entry = await _found(engine, _OfAgent(manager, agent), words[0], Conversation(agent))
+            entry = await _found(engine, _OfAgent(manager, agent, prefix=prefix), words[0], Conversation(agent))
             lines = list(help_lines(entry, entry.name, prefix, context.console))
     else:
         from openclaw.commands.used_once import opened_once
@@ -123,6 +124,10 @@ class _Offered(Protocol):
 
     def absences(self) -> Sequence[Absence]: ...
 
+    def way_back(self, tool: str) -> str:
+        """What brings a tool back whose server a person took away; empty for any other."""
+        ...
+
     def tool(self, entry: ToolEntry) -> Tool: ...
 
     async def call(
@@ -131,12 +136,20 @@ class _Offered(Protocol):
 
 
 class _OfAgent:
-    def __init__(self, manager: Manager, agent: str, words: Sequence[str] = (), search_path: str = "") -> None:
-        """`words` stand behind the tool; programs are looked for on `search_path`."""
+    def __init__(
+        self,
+        manager: Manager,
+        agent: str,
+        words: Sequence[str] = (),
+        search_path: str = "",
+        prefix: CommandPrefix = SHELL,
+    ) -> None:
+        """`words` stand behind the tool; programs are looked for on `search_path`; commands begin with `prefix`."""
         self.agent = agent
         self._manager = manager
         self._words = words
         self._search_path = search_path
+        self._prefix = prefix
 
     async def find(self, tool: str) -> ToolEntry | None:
         return await self._manager.find(tool, self.agent)
@@ -161,6 +174,16 @@ class _OfAgent:
 
     def absences(self) -> Sequence[Absence]:
         return self._manager.absences(self.agent)
+
+    def way_back(self, tool: str) -> str:
+        name = self._manager.reserved_for(tool, self.agent)
+        status = next((one for one in self._manager.status(self.agent) if one.name == name), None)
+        if status is None or status.state not in ("disabled", "stopped"):
+            return ""
+        if status.state == "stopped" and not self._manager.server(name, self.agent).is_stopped_by_hand:
+            return ""
+        verb = "enable" if status.state == "disabled" else "restart"
+        return f"Run: {command(verb, name, status.owner, prefix=self._prefix)}"
 
     def tool(self, entry: ToolEntry) -> Tool:
         return self._manager.tool(entry, self.agent)
@@ -191,6 +214,9 @@ class _OfOnce:
     def absences(self) -> Sequence[Absence]:
         return ()
 
+    def way_back(self, tool: str) -> str:
+        return ""
+
     def tool(self, entry: ToolEntry) -> Tool:
         return self._view.tool(entry)
 
@@ -217,7 +243,7 @@ async def _found(engine: Engine, offered: _Offered, tool: str, conversation: Con
             entry = await offered.find(tool)
     if entry is None:
         where = f" ({absence.where})" if absence.where else ""
-        raise UnavailableError(f"{tool} is not available: {absence.reason}{where}")
+        raise UnavailableError(f"{tool} is not available: {absence.reason}{where}", hint=offered.way_back(tool))
     return entry
 
 
