@@ -38,8 +38,8 @@ CANDIDATES = 8
 READ_CHARACTERS = 4_000
 
 ABOUT = (
-    "I am builtin/offline, not a language model: I run the tool that matches your words. For a model set OPENAI_API_KEY or "
-    "ANTHROPIC_API_KEY, start Ollama, or name one in openclaw.json."
+    "I am builtin/offline, not a language model: I run the tool that matches your words. For a model run `openclaw setup`, set "
+    "OPENAI_API_KEY or ANTHROPIC_API_KEY, or start Ollama."
 )
 NOTE = "(builtin/offline: not a language model; it called `{tool}`.)"
 UNSEEN = "(builtin/offline cannot look at what came with your message: it was ignored. It takes a language model.)"

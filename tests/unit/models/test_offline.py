@@ -280,6 +280,7 @@ def test_what_cannot_be_filled_is_said() -> None:
 
 def test_without_any_tool_it_says_what_it_is() -> None:
     assert say("read README.md", []) == f"No tool here matches that. {ABOUT}"
+    assert "run `openclaw setup`" in ABOUT
 
 
 def test_a_result_is_shown_with_the_note_that_no_model_wrote_it() -> None:
