@@ -148,7 +148,15 @@ def _profiles(results: Results, found: list[Verdict]) -> list[str]:
             rows.setdefault(verdict.target.profile, []).append(verdict.target.title)
     told = [_HOW_PROFILED, ""] if rows else []
     for what, titles in rows.items():
-        told += [f"{'; '.join(dict.fromkeys(titles))}:", "", "```text", results.profiles[what], "```", ""]
+        told += [
+            f"{'; '.join(dict.fromkeys(titles))}:",
+            "",
+            "<!-- not run: a profile -->",
+            "```text",
+            results.profiles[what],
+            "```",
+            "",
+        ]
     return told
 
 
