@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
+from hatchling.metadata.spec import DEFAULT_METADATA_VERSION
 from packaging.metadata import Metadata, RawMetadata
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -48,6 +49,18 @@ def test_the_version_is_written_in_one_place() -> None:
     assert written == ["version.py"]
 
 
+def test_every_page_names_the_wheel_and_the_supported_version_that_there_are() -> None:
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    named = {
+        version
+        for page in pages
+        for version in re.findall(r"openclaw_host-([\d.]+)-py3-none-any\.whl", page.read_text(encoding="utf-8"))
+    }
+    assert named == {__version__}
+    supported = re.findall(r"^\| (\S+) \| yes \|$", (ROOT / "SECURITY.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert supported == [f"{__version__.rpartition('.')[0]}.x"]
+
+
 def test_every_python_that_is_promised_is_named() -> None:
     named = [row.rpartition(" ")[2] for row in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", row)]
     assert named == ["3.11", "3.12", "3.13", "3.14"]
@@ -62,9 +75,21 @@ def test_every_python_that_is_promised_is_tested_in_public() -> None:
     }
 
 
+WORKFLOWS = {
+    file.name: file.read_text(encoding="utf-8") for file in sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+}
+
+
+def test_an_action_stands_by_its_commit_and_is_the_same_wherever_it_is_used() -> None:
+    used = [line for text in WORKFLOWS.values() for line in re.findall(r"uses: (.+)$", text, re.MULTILINE)]
+    # The workflow of this very commit is called by its path.
+    strangers = {line for line in used if not line.startswith("./")}
+    assert [line for line in strangers if not re.fullmatch(r"[\w/.-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", line)] == []
+    assert len(strangers) == len({line.partition("@")[0] for line in strangers})
+
+
 def test_no_workflow_may_write_unless_it_says_so() -> None:
-    files = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
-    rights = {file.name: yaml.safe_load(file.read_text(encoding="utf-8"))["permissions"] for file in files}
+    rights = {name: yaml.safe_load(text)["permissions"] for name, text in WORKFLOWS.items()}
     assert rights == {name: {"contents": "read"} for name in ("release.yml", "test.yml", "weekly.yml")}
 
 
@@ -83,7 +108,7 @@ def test_an_index_accepts_the_metadata(address: str) -> None:
     """Read by the library that installers and the index use."""
     made = hook()
     core: RawMetadata = {
-        "metadata_version": "2.4",
+        "metadata_version": DEFAULT_METADATA_VERSION,
         "name": PROJECT["name"],
         "version": __version__,
         "summary": PROJECT["description"],
