@@ -117,6 +117,15 @@ def test_the_gateways_of_compose_have_no_more_rights_than_the_pod(name: str) -> 
     )
 
 
+def test_the_gateway_alone_is_started_without_a_file_that_is_not_in_the_repository() -> None:
+    """Older releases of compose read the `env_file` of every service, also of those that are not started."""
+    assert [file for one in services().values() for file in one.get("env_file", []) if file["required"]] == []
+    alone = services()["gateway"]
+    assert "secrets" not in alone
+    files = [source for source, _, _ in (one.partition(":") for one in alone["volumes"]) if source.startswith(".")]
+    assert [(name, (ROOT / name).is_file()) for name in files] == [("./deploy/openclaw.json", True)]
+
+
 def test_one_port_is_open_on_loopback_by_the_gateway_that_is_alone_or_by_the_proxy() -> None:
     open_ports = {name: one["ports"] for name, one in services().items() if "ports" in one}
     assert open_ports == {name: [f"127.0.0.1:{PORT}:{PORT}"] for name in ("gateway", "proxy")}
