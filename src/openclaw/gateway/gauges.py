@@ -15,9 +15,13 @@ from openclaw.version import __version__
 # Each state is a row of its own, 1 for the one a server is in: numbers for states would change when a new state comes.
 _STATES = get_args(ShownState)
 _SERVER = ("server", "agent")
+# What Linux tells of this process.
+_PROC = Path("/proc/self")
 
 
-def gauges(servers: Iterable[ServerStatus], *, started: float, watchers: int, busy: int) -> Iterator[Gauge]:
+def gauges(
+    servers: Iterable[ServerStatus], *, started: float, watchers: int, busy: int, proc: Path = _PROC
+) -> Iterator[Gauge]:
     """`started` is by the clock that never goes back; `busy` counts requests and commands that run."""
     found = list(servers)
     yield Gauge("openclaw_info", "The version that runs.", ("version",), (Sample((__version__,), 1),))
@@ -38,10 +42,10 @@ def gauges(servers: Iterable[ServerStatus], *, started: float, watchers: int, bu
     )
     for name, help, number in numbers:
         yield Gauge(name, help, _SERVER, [Sample((one.name, one.owner), number(one)) for one in found])
-    yield from _process()
+    yield from _process(proc)
 
 
-def _process() -> Iterator[Gauge]:
+def _process(proc: Path) -> Iterator[Gauge]:
     times = os.times()
     seconds = times.user + times.system
     yield Gauge(
@@ -50,8 +54,8 @@ def _process() -> Iterator[Gauge]:
     if sys.platform == "win32":
         return
     try:
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
-        files = len(os.listdir("/proc/self/fd"))
+        pages = int((proc / "statm").read_text().split()[1])
+        files = len(os.listdir(proc / "fd"))
     except OSError:
         # Not on this system.
         return

@@ -84,16 +84,17 @@ def _read_stat(pid: int) -> tuple[bytes, int, bool, bool]:
 
 def _find_with_ps(mark: bytes, groups: Collection[int]) -> list[int]:
     """Without /proc: what `ps` shows of our own processes, environment included."""
-    lines = [
-        line.split(None, 3) for line in _output_of(["ps", "-axEww", "-o", "pid=,pgid=,stat=,command="]).splitlines()
-    ]
+    shown = _output_of(["ps", "-axEww", "-o", "pid=,pgid=,stat=,command="])
+    return [pid for pid in listed(shown, mark, groups) if pid != os.getpid()]
+
+
+def listed(shown: bytes, mark: bytes, groups: Collection[int]) -> list[int]:
+    """Which of the processes that `ps` shows (number, group, state, command with its environment) `find` means. Pure."""
+    lines = [line.split(None, 3) for line in shown.splitlines()]
     return [
         int(line[0])
         for line in lines
-        if len(line) == 4
-        and not line[2].startswith(b"Z")
-        and int(line[0]) != os.getpid()
-        and (int(line[1]) in groups or mark in line[3])
+        if len(line) == 4 and not line[2].startswith(b"Z") and (int(line[1]) in groups or mark in line[3])
     ]
 
 

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -52,3 +53,7 @@ def test_other_peoples_processes_are_nobodys_business() -> None:
     with sleeper("") as pid:
         assert pid not in {one.pid for one in stale()}
     assert Stale(os.getpid(), "python") not in stale()
+
+
+def test_where_there_is_no_proc_nothing_is_told(tmp_path: Path) -> None:
+    assert stale(tmp_path / "nowhere") == []

@@ -19,7 +19,7 @@ SERVICE: Final = "openclaw-mcp-tokens"
 DEADLINE: Final = 30.0
 
 # The one backend of each platform.
-_BACKENDS: Final = {
+BACKENDS: Final = {
     "darwin": ("keyring.backends.macOS", "Keyring"),
     "win32": ("keyring.backends.Windows", "WinVaultKeyring"),
     "linux": ("keyring.backends.SecretService", "Keyring"),
@@ -41,8 +41,9 @@ class Keychain(Protocol):
 
 
 class SystemKeychain:
-    def __init__(self, *, deadline: float = DEADLINE) -> None:
+    def __init__(self, *, deadline: float = DEADLINE, platform: str = sys.platform) -> None:
         self._deadline = deadline
+        self._platform = platform
 
     async def read(self, account: str) -> str | None:
         value = await self._call(lambda backend: backend.get_password(SERVICE, account))
@@ -54,7 +55,7 @@ class SystemKeychain:
     async def _call(self, use: Callable[[Any], T]) -> T:
         try:
             async with asyncio.timeout(self._deadline):
-                return await in_daemon_thread(lambda: use(_backend()))
+                return await in_daemon_thread(lambda: use(_backend(self._platform)))
         except TimeoutError:
             raise KeychainError(
                 f"it did not answer within {self._deadline:g} s; is it waiting to be unlocked?"
@@ -67,8 +68,8 @@ class SystemKeychain:
             raise KeychainError("it is locked" if kind == "KeyringLocked" else f"it refused ({kind})") from None
 
 
-def _backend() -> Any:
-    module, name = _BACKENDS.get("linux" if sys.platform.startswith("linux") else sys.platform, ("", ""))
+def _backend(platform: str) -> Any:
+    module, name = BACKENDS.get("linux" if platform.startswith("linux") else platform, ("", ""))
     if not module:
         raise KeychainError("this system has none that OpenClaw knows")
     try:
