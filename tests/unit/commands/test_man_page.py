@@ -4,6 +4,8 @@ import re
 import shutil
 import subprocess
 
+import pytest
+
 from openclaw.commands.man_page import man_page
 from openclaw.commands.options import SHARED
 from openclaw.commands.parse import Argument, Command, Option
@@ -60,10 +62,10 @@ def test_the_page_is_plain_text_without_a_macro_of_our_own() -> None:
     }
 
 
+@pytest.mark.full
 def test_groff_takes_the_page_without_a_warning() -> None:
     groff = shutil.which("groff")
-    # Where there is none, the test above has to do: minimal systems come without.
-    if groff is not None:
-        done = subprocess.run([groff, "-ww", "-man", "-Tutf8"], input=PAGE, capture_output=True, text=True, check=False)
-        assert (done.returncode, done.stderr) == (0, "")
-        assert "openclaw mcp call" in re.sub(r"\x1b\[\d*m", "", done.stdout)
+    assert groff is not None, "apt-get install groff-base"
+    done = subprocess.run([groff, "-ww", "-man", "-Tutf8"], input=PAGE, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "openclaw mcp call" in re.sub(r"\x1b\[\d*m", "", done.stdout)
