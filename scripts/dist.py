@@ -19,7 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 NAME = "openclaw-host"
-# Nothing but Python text is in it. Twice what it has now: whoever adds data thinks about it.
+# Python, the page's files and a schema are in it. Twice what it has now: whoever adds data thinks about it.
 MOST_BYTES = 2_500_000
 # An environment is made and filled, on a busy machine with a cold cache.
 INSTALL_SECONDS = 600.0
