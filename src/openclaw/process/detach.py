@@ -16,6 +16,8 @@ from openclaw.errors import ProcessError
 from openclaw.process.find_program import find_program
 
 if sys.platform == "win32":
+    from openclaw.process.batch_files import check_batch_file
+
     # No console of ours, and nothing of what is typed there.
     _APART = subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP
 else:
@@ -54,6 +56,9 @@ def start_detached(
 ) -> Detached:
     """Start `argv` and leave it alone. `output` is a file descriptor for what it writes. Raises ProcessError."""
     program = find_program(argv[0], search_path=env.get("PATH", os.defpath), suffixes=env.get("PATHEXT"))
+    if sys.platform == "win32":
+        # A browser may be one, and an address has a `&`.
+        check_batch_file(program, argv[1:])
     try:
         popen = subprocess.Popen(
             [program, *argv[1:]],

@@ -9,6 +9,7 @@ import pytest
 
 from openclaw.auth.browser import browser_command, open_browser
 from openclaw.errors import ProcessError
+from openclaw.process.batch_files import check_batch_file
 from parts.executable import python_program
 
 URL = "https://login.example/authorize?a=b&c=%24%28id%29"
@@ -39,6 +40,12 @@ def test_only_web_addresses_are_opened(url: str) -> None:
     """A19."""
     with pytest.raises(ProcessError):
         browser_command(url, {"DISPLAY": ":0"})
+
+
+def test_on_windows_no_batch_file_gets_an_address_that_cmd_would_read_as_commands() -> None:
+    program, *arguments = browser_command(URL, {"BROWSER": r"C:\helpers\browser.cmd"}, "win32") or []
+    with pytest.raises(ProcessError, match="is a batch file"):
+        check_batch_file(program, arguments)
 
 
 def spy(folder: Path, code: int = 0) -> str:

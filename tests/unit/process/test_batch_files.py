@@ -1,8 +1,11 @@
 """What may be handed to a batch file of Windows."""
 
+from pathlib import Path
+
 import pytest
 
 from openclaw.errors import ProcessError
+from openclaw.process import batch_files
 from openclaw.process.batch_files import check_batch_file
 
 NPX = r"C:\Program Files\nodejs\npx.cmd"
@@ -21,3 +24,10 @@ def test_what_cmd_would_read_in_its_own_way_is_refused(argument: str) -> None:
 
 def test_programs_that_are_no_batch_files_get_anything() -> None:
     check_batch_file(r"C:\node.exe", ['"&calc.exe', "%PATH%"])
+
+
+def test_nobody_starts_a_program_without_looking() -> None:
+    sources = {path.name: path.read_text(encoding="utf-8") for path in Path(batch_files.__file__).parent.glob("*.py")}
+    starting = {name for name, text in sources.items() if "subprocess.Popen(" in text}
+    assert starting == {"spawn.py", "detach.py"}
+    assert {name for name, text in sources.items() if "check_batch_file(program, argv[1:])" in text} == starting
