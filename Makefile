@@ -28,6 +28,7 @@ lint: setup
 	@$(PY) -m check_jsonschema -q --builtin-schema custom.github-workflows-require-timeout .github/workflows/*.yml
 	@$(PY) -m check_jsonschema -q --builtin-schema vendor.dependabot .github/dependabot.yml
 	@$(PY) -m check_jsonschema -q --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/bug.yml .github/ISSUE_TEMPLATE/idea.yml
+	@$(PY) -m check_jsonschema -q --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
 	@$(PY) -m check_jsonschema -q --builtin-schema vendor.compose-spec compose.yaml
 
 types: setup
