@@ -6,9 +6,12 @@ as what it is, framed with its address. One out of the session's folders is the 
 
 import base64
 import binascii
+import ntpath
 import os
+import posixpath
+import sys
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 from urllib.parse import SplitResult, unquote, urlsplit
 
 import msgspec
@@ -88,16 +91,20 @@ def _take(
     sources.append(f"resource:{name}")
 
 
-def local_path(uri: str, folders: Sequence[Path]) -> str:
+def local_path(uri: str, folders: Sequence[PurePath], *, windows: bool = sys.platform == "win32") -> str:
     """The path of a `file:` address inside one of the folders; empty for any other."""
     parts = _parts(uri)
     if parts is None or parts.scheme != "file" or parts.netloc not in ("", "localhost"):
         return ""
-    path = os.path.normpath(unquote(parts.path))
-    is_inside = any(
-        path == str(folder) or path.startswith(f"{str(folder).rstrip(os.sep)}{os.sep}") for folder in folders
-    )
-    return path if os.path.isabs(path) and is_inside else ""
+    system = ntpath if windows else posixpath
+    written = unquote(parts.path)
+    # Before the letter of a drive stands a sign of the address.
+    path: str = system.normpath(written.removeprefix("/") if windows else written)
+    # Editors write the letter of a drive as they like.
+    here: str = system.normcase(path)
+    places: list[str] = [system.normcase(str(folder)) for folder in folders]
+    is_inside = any(here == place or here.startswith(f"{place.rstrip(system.sep)}{system.sep}") for place in places)
+    return path if system.isabs(path) and is_inside else ""
 
 
 def _parts(uri: str) -> SplitResult | None:

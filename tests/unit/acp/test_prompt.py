@@ -1,7 +1,7 @@
 """What a client says in a prompt, as a message to an agent."""
 
 import base64
-from pathlib import Path
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
 import pytest
@@ -14,7 +14,7 @@ from openclaw.agent.attachments import Attachment
 HERE = [Path("/project"), Path("/more")]
 
 
-@pytest.mark.posix_only("symbolic links")
+@pytest.mark.posix_only("paths as POSIX writes them")
 def test_words_stay_words_and_links_become_lines() -> None:
     inside = wire.ResourceLink("orders.sql", "file:///project/a%20b/orders.sql")
     outside = wire.ResourceLink("page", "https://example.com/x", title="A page")
@@ -60,7 +60,6 @@ def test_what_cannot_be_taken_is_refused(prompt: list[Any]) -> None:
     assert refused.value.code == -32602
 
 
-@pytest.mark.posix_only("paths as POSIX writes them")
 @pytest.mark.parametrize(
     ("uri", "path"),
     [
@@ -74,4 +73,26 @@ def test_what_cannot_be_taken_is_refused(prompt: list[Any]) -> None:
     ],
 )
 def test_only_an_address_inside_the_folders_is_a_path(uri: str, path: str) -> None:
-    assert local_path(uri, HERE) == path
+    folders = [PurePosixPath("/project"), PurePosixPath("/more")]
+    assert local_path(uri, folders, windows=False) == path
+
+
+@pytest.mark.parametrize(
+    ("uri", "path"),
+    [
+        ("file:///C:/project/a%20b.txt", r"C:\project\a b.txt"),
+        # As VS Code writes it.
+        ("file:///c%3A/Project/a.txt", r"c:\Project\a.txt"),
+        ("file://localhost/C:/project", r"C:\project"),
+        ("file:///D:/a.txt", r"D:\a.txt"),
+        ("file:///C:/project/../secret.txt", ""),
+        ("file:///C:/project/..%5C..%5Csecret.txt", ""),
+        ("file:///C:/projects/a", ""),
+        ("file:///project/a.txt", ""),
+        ("file://elsewhere/C:/project/a", ""),
+        ("file:///C:project/a", ""),
+    ],
+)
+def test_on_windows_an_address_has_the_letter_of_a_drive_behind_its_sign(uri: str, path: str) -> None:
+    folders = [PureWindowsPath(r"C:\project"), PureWindowsPath("D:\\")]
+    assert local_path(uri, folders, windows=True) == path
