@@ -133,7 +133,7 @@ class _Include:
         if len(name) > MAX_INCLUDE_PATH or "\0" in name:
             return "expected the path of a file."
         real = os.path.realpath(target)
-        if not any(os.path.commonpath([real, root]) == root for root in self.roots):
+        if not any(Path(real).is_relative_to(root) for root in self.roots):
             return f"{name} is outside the directory of the config file; included files must be in it."
         if real in here:
             return f"{name} includes itself, directly or through another file."

@@ -11,6 +11,7 @@ import os
 import re
 import stat
 import sys
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
@@ -126,5 +127,4 @@ def trusted_program(
 
 
 def _inside(path: str, folder: str) -> bool:
-    root = os.path.realpath(os.path.expanduser(folder))
-    return os.path.commonpath([root, path]) == root
+    return Path(path).is_relative_to(os.path.realpath(os.path.expanduser(folder)))
