@@ -275,7 +275,7 @@ async def test_variables_of_a_file_join_the_entry_and_its_secrets_are_put_away(t
 
     done = await home.openclaw("mcp", "import", str(file), "--yes")
 
-    assert f"note: the 2 variables of {tmp_path}/shop/.env are taken as they are now" in done.out
+    assert f"note: the 2 variables of {tmp_path}/shop/.env: taken as they are now" in done.out
     kept = "secret://encrypted/shop/env/API_KEY"
     assert servers(home) == {
         "shop": {"command": "serve", "env": {"API_KEY": kept, "MODE": "fast"}, "cwd": str(tmp_path / "shop")}
@@ -284,15 +284,17 @@ async def test_variables_of_a_file_join_the_entry_and_its_secrets_are_put_away(t
 
 async def test_a_secret_that_a_file_names_is_never_taken_unseen(tmp_path: Path) -> None:
     home = Home(tmp_path)
-    entry = {"url": "https://shop.example.com/mcp", "headers": {"A": "secret://env/API_KEY"}}
-    file = write(
-        home,
-        "found/openclaw.json",
-        {"mcp": {"servers": {"shop": entry, "plain": {"url": "https://a.example.com/mcp"}}}},
-    )
+    shop = {"url": "https://shop.example.com/mcp", "headers": {"A": "secret://env/API_KEY"}}
+    spelt = {"url": "https://shop.example.com/mcp", "apiKey": {"source": "env", "id": "API_KEY"}}
+    plain = {"url": "https://a.example.com/mcp"}
+    file = write(home, "found/openclaw.json", {"mcp": {"servers": {"shop": shop, "spelt": spelt, "plain": plain}}})
+    unasked = await run_here(home, "mcp", "import", str(file), "--only", "spelt")
     done = await run_here(home, "mcp", "import", str(file), "--yes")
     assert [*servers(home)] == ["plain"]
-    assert "it takes secret://env/API_KEY, which --yes does not agree to" in " ".join(done.out.split())
+    told = " ".join(done.out.split())
+    assert "it takes secret://env/API_KEY, which --yes does not agree to" in told
+    assert "it takes secret://ref/env/default/API_KEY, which --yes does not agree to" in told
+    assert (unasked.code, "spelt is sent what is in secret://ref/env/default/API_KEY" in unasked.err) == (2, True)
 
 
 # One server of each program, in its own file and its own words; each starts the same real server.

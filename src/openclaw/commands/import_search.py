@@ -106,7 +106,8 @@ def _with_variables(entry: Entry, env: Mapping[str, str]) -> Entry:
         **entry.value,
         "env": {**{name: escape(text) for name, text in found.items()}, **entry.value.get("env", {})},
     }
-    notes = [f"the {len(found)} variables of {entry.env_file} are taken as they are now"]
+    what, they = ("variable", "it is") if len(found) == 1 else (f"{len(found)} variables", "they are")
+    notes = [f"the {what} of {entry.env_file}: taken as {they} now"]
     if strange:
         lines = "1 line" if strange == 1 else f"{strange} lines"
         notes.append(f"{lines} of {entry.env_file} that set no variable: left out")

@@ -18,7 +18,7 @@ from openclaw.importers.credentials import Credential, credentials_in, replaced,
 from openclaw.importers.programs import Program
 from openclaw.importers.reading import Entry, Input
 from openclaw.log import one_line
-from openclaw.redact import tells_secret
+from openclaw.redact import SECRET_SCHEME, tells_secret
 
 _NAMED = re.compile(r"(?<!\$)\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)\}")
 _BARE = re.compile(r"\$([A-Z_][A-Z0-9_]*)")
@@ -246,4 +246,15 @@ def _variables(value: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _references(value: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(found for _, text in texts_of(value) for found in _REFERENCE.findall(text)))
+    """Those that are written as texts, and those that are written as objects."""
+    texts = [found for _, text in texts_of(value) for found in _REFERENCE.findall(text)]
+    return tuple(dict.fromkeys([*texts, *_objects(value)]))
+
+
+def _objects(value: Any) -> list[str]:
+    members = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
+    found = [one for member in members for one in _objects(member)]
+    if isinstance(value, Mapping) and {"source", "id"} <= value.keys():
+        provider = value.get("provider", "default")
+        found.append(f"{SECRET_SCHEME}ref/{value['source']}/{provider}/{value['id']}")
+    return found

@@ -76,6 +76,9 @@ def test_what_a_server_takes_from_this_machine_is_known_before_anybody_agrees() 
     step = one(planned(found("a", entry)))
     assert (step.variables, step.references, step.needs_consent) == (("A", "BARE", "E"), ("secret://file/~/k",), True)
     assert not one(planned(found("a", {"url": "https://h", "headers": {"X-Key": KEY}}))).needs_consent
+    spelt = {"source": "file", "id": "/k"}
+    step = one(planned(found("a", {"url": "https://h", "apiKey": spelt, "auth": {"clientSecret": spelt}}, "openclaw")))
+    assert (step.references, step.needs_consent) == (("secret://ref/file/default//k",), True)
 
 
 def test_defaults_become_settings_unless_something_else_is_set() -> None:

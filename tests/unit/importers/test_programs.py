@@ -369,6 +369,17 @@ def test_a_field_that_cannot_be_carried_over_is_named(program: str, entry: str, 
     assert found.notes == (note,)
 
 
+def test_what_lets_a_server_be_called_unasked_is_left_out_and_what_believes_it_more_is_told() -> None:
+    text = """{mcp: {servers: {
+        a: {command: "x", approval: "allow", annotations: "trusted"},
+        b: {url: "https://h", approval: "ask", sslVerify: false, sampling: {models: ["m"]}},
+    }}}"""
+    left, told = read("openclaw", text).entries
+    assert (left.value, told.value["approval"]) == ({"command": "x"}, "ask")
+    assert left.notes == (f"approval is left out: {APPROVALS}", f"annotations is left out: {APPROVALS}")
+    assert told.notes == ("taken as it is there: sslVerify, sampling",)
+
+
 def test_a_token_is_left_out_beside_a_header_that_a_variable_gives() -> None:
     text = """
         [mcp_servers.one]
