@@ -101,7 +101,7 @@ def test_a_filter_of_tools_that_leaves_nothing_or_names_nothing_is_found(tmp_pat
         listed = [place.run("mcp", "tools", name) for name in ("none", "some")]
     nothing, typo = found["Server none"], found["Server some"]
     assert (nothing["state"], typo["state"]) == ("warning", "warning")
-    left = re.search(r"its toolFilter leaves it none of \d+ tools; ", nothing["message"])
+    left = re.search(r"its toolFilter leaves it no tool of \d+; ", nothing["message"])
     assert left is not None
     assert nothing["message"].endswith(f'0 tools: {left[0]}toolFilter.include "ech" names no tool of it')
     assert typo["message"].endswith('1 tool: toolFilter.exclude "slo" names no tool of it')
@@ -225,6 +225,32 @@ async def test_each_server_is_tried_anew_and_what_is_wrong_is_said_once(tmp_path
         assert (run.returncode, SAID_OF_SERVERS in run.stdout) == (1, True), run.stdout
 
 
+async def test_a_server_that_failed_is_not_well_while_its_next_attempt_is_under_way(tmp_path: Path) -> None:
+    connections = 0
+
+    async def refuse_twice(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal connections
+        connections += 1
+        if connections <= 2:
+            writer.write(b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        else:
+            # The end of the doctor ends it.
+            await reader.read()
+        writer.close()
+
+    async with await asyncio.start_server(refuse_twice, "127.0.0.1", 0) as refusing:
+        port = refusing.sockets[0].getsockname()[1]
+        servers = {
+            "refusing": {"url": f"http://127.0.0.1:{port}/mcp"},
+            # Long enough for a third attempt at the other, which nobody asked for.
+            "hanging": {"command": "sleep", "args": ["600"], "connectionTimeoutMs": 5000},
+        }
+        with home(tmp_path, {"mcp": {"servers": servers}}) as place:
+            found = (await asyncio.to_thread(checks, place))["Server refusing"]
+    assert (found["state"], found["fix"]) == ("failed", "Look: openclaw mcp status refusing")
+    assert "503" in found["message"]
+
+
 def test_a_person_sees_for_whom_the_doctor_waits_and_may_go_on_without(tmp_path: Path) -> None:
     with home(tmp_path, {"mcp": {"servers": {"hanging": {"command": "sleep", "args": ["600"]}}}}) as place:
         with Terminal([OPENCLAW, "doctor"], cwd=tmp_path, env=dict(place.env)) as terminal:
@@ -297,7 +323,7 @@ def test_what_is_broken_around_the_servers_is_found(tmp_path: Path) -> None:
     config = {
         "models": {"mode": "replace", "providers": {"dead": provider}},
         "agents": {"defaults": {"model": "dead/m"}},
-        "mcp": {"servers": {"part": stdio_server()}},
+        "mcp": {"servers": {"part": stdio_server(), "both": {"command": "x", "url": "https://h.example/mcp"}}},
         "tools": {"allow": ["nosuch"]},
     }
     other = tmp_path / "bin" / "openclaw"
@@ -319,6 +345,7 @@ def test_what_is_broken_around_the_servers_is_found(tmp_path: Path) -> None:
         "Agent main": "dead cannot be reached: Nothing listens at http://127.0.0.1:9.",
         "Approvals": "no grants are in force: ",
         "Sessions": "it is not a session store",
+        "Server both": "the entry has a command and an address, and does not say which one is meant.",
     }
     for what, words in wanted.items():
         assert any(name == what and words in said for name, said in found), (what, found)

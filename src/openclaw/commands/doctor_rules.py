@@ -29,7 +29,7 @@ def _servers_without(what: str, offered: Sequence[Tool], refused: Sequence[tuple
         count = sum(tool.kind == "mcp" and tool.origin == server for tool in offered)
         if len(own) == count:
             name = clean_label(server, _LONGEST_NAME)
-            sentence = f"its rules leave it none of the {count} tools of server {name}: {_reasons(own)}"
+            sentence = f"its rules leave it no tool of server {name}, which has {count}: {_reasons(own)}"
             yield Check(what, "warning", sentence, "Look: openclaw tools list")
 
 

@@ -9,7 +9,7 @@ from openclaw.commands.console import tool_count
 from openclaw.commands.dispatch import Context
 from openclaw.commands.passing import told_on
 from openclaw.commands.render import left_out
-from openclaw.commands.waiting import told_of_waiting, tried
+from openclaw.commands.waiting import UNFINISHED, told_of_waiting, tried
 from openclaw.config.agents import agent_ids
 from openclaw.config.launchers import unpinned
 from openclaw.config.servers import ServerSpec, server_specs
@@ -31,11 +31,15 @@ async def server_checks(context: Context, app: App, *, asks: bool) -> list[Check
     """How the servers stand. Each is started if it does not run, and asked, once for all agents that share it; not without `asks`."""
     manager = await app.engine.manager()
     asked: set[LiveServer] = set()
+    away: set[tuple[str, str]] = set()
     for name in agent_ids(app.config) if asks else ():
         to_ask = [one for one in manager.servers(name) if one not in asked and not one.is_stopped_by_hand]
         asked.update(to_ask)
         async with told_of_waiting(context.console, manager, name):
-            await tried(manager, name, to_ask)
+            wrong = await tried(manager, name, to_ask)
+        away |= {
+            (one.name, one.owner) for one in manager.status(name) if wrong.get(one.name, "") not in ("", UNFINISHED)
+        }
     specs = {(one.name, one.owner): one for name in agent_ids(app.config) for one in server_specs(app.config, name)}
     found = [(status, specs[status.name, status.owner]) for status in told_on(context.surface, manager.status())]
     filters = {
@@ -46,7 +50,14 @@ async def server_checks(context: Context, app: App, *, asks: bool) -> list[Check
         if (said := trouble.get(status.name))
     }
     checks = [
-        _server(status, spec, _no_program(spec, app), filters.get((status.name, status.owner), ""), asks=asks)
+        _server(
+            status,
+            spec,
+            _no_program(spec, app),
+            filters.get((status.name, status.owner), ""),
+            asks=asks,
+            is_away=(status.name, status.owner) in away,
+        )
         for status, spec in found
     ]
     checks += [check for one in specs.values() if (check := _launcher(one))]
@@ -97,8 +108,9 @@ def _no_program(spec: ServerSpec, app: App) -> ProcessError | None:
 
 
 def _server(
-    status: ServerStatus, spec: ServerSpec, no_program: ProcessError | None, filtered: str, *, asks: bool
+    status: ServerStatus, spec: ServerSpec, no_program: ProcessError | None, filtered: str, *, asks: bool, is_away: bool
 ) -> Check:
+    """`is_away`: the attempt that was made just now failed; the next one may be under way already."""
     what = f"Server {clean_label(status.name, 60)}"
     if no_program is not None:
         return Check(what, "failed", clean_label(no_program.message, 300), no_program.hint)
@@ -112,7 +124,7 @@ def _server(
         return Check(what, "not asked", "not asked")
     if status.state == "needs-auth":
         return Check(what, "failed", wrong, f"Run: {sign_in}")
-    if status.state in ("failed", "unreachable", "restarting"):
+    if status.state in ("failed", "unreachable", "restarting") or (status.state == "starting" and is_away):
         # What a program said before it ended tells more than how it ended.
         logs = command("logs", status.name, status.owner)
         return Check(what, "failed", wrong, f"Look: {logs if spec.facts.is_process else look}")

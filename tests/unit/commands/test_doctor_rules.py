@@ -31,7 +31,7 @@ def test_rules_that_leave_nothing_are_a_failure_with_their_place() -> None:
 
 def test_a_server_of_which_nothing_is_left_is_named() -> None:
     (found,) = rule_checks("main", [PolicyLayer("tools", deny=("files__*",))], TOOLS)
-    sentence = 'its rules leave it none of the 2 tools of server files: deny "files__*" (tools.deny)'
+    sentence = 'its rules leave it no tool of server files, which has 2: deny "files__*" (tools.deny)'
     assert found == Check("Agent main", "warning", sentence, LOOK)
 
 

@@ -157,7 +157,7 @@ class Registry:
         rules = (("include", group.spec.tool_include), ("exclude", group.spec.tool_exclude))
         if not names or not any(patterns for _, patterns in rules):
             return ""
-        said = [] if group.entries else [f"its toolFilter leaves it none of {len(names)} tools"]
+        said = [] if group.entries else [f"its toolFilter leaves it no tool of {len(names)}"]
         said += [
             f'toolFilter.{key} "{pattern}" names no tool of it'
             for key, patterns in rules
