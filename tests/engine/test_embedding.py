@@ -226,8 +226,22 @@ async def test_an_entry_of_a_mapping_is_named_without_a_file_that_nobody_has() -
     assert status.reason == f"mcpServers.a: {wrong}"
 
 
+async def test_a_server_without_resources_or_prompts_is_named_when_one_is_asked_for() -> None:
+    clock = Path(__file__).parents[2] / "docs" / "examples" / "clock_server.py"
+    async with Manager([Server("clock", command=sys.executable, args=[clock])]) as manager:
+        server = manager.server("clock")
+        with pytest.raises(OpenClawError, match=r"^MCP server 'clock' has no resources\.$"):
+            await server.read_resource("a://b")
+        with pytest.raises(OpenClawError, match=r"^MCP server 'clock' has no prompts\.$"):
+            await server.get_prompt("greet")
+
+
 # Misuse
 
+ELSEWHERE = (
+    "The manager was opened in another event loop. "
+    "Use it from that one: one asyncio.run for the whole program, or asyncio.run_coroutine_threadsafe from a thread."
+)
 MISUSE: list[tuple[str, Callable[[], Awaitable[object]], str]] = [
     (
         "before it is open",
@@ -279,6 +293,31 @@ MISUSE: list[tuple[str, Callable[[], Awaitable[object]], str]] = [
         "a function for log messages that would have to be awaited",
         lambda: asyncio.sleep(0, Manager([], on_log=closed)),  # type: ignore[arg-type]  # the same
         "on_log must be a plain function, not an async one. Write on_log=print, to begin with.",
+    ),
+    (
+        "a function for progress that takes one value alone",
+        lambda: opened(lambda manager: manager.call("shop__add", on_progress=lambda progress: None)),  # type: ignore[arg-type, misc]  # the same
+        "on_progress cannot be called with progress, total, message. Write: def on_progress(progress, total, message): …",
+    ),
+    (
+        "a function for log messages that takes nothing",
+        lambda: asyncio.sleep(0, Manager([], on_log=lambda: None)),  # type: ignore[arg-type, misc]  # the same
+        "on_log cannot be called with message. Write: def on_log(message): …",
+    ),
+    (
+        "an answer to a server that takes two values",
+        lambda: asyncio.sleep(0, Manager([], elicit=lambda message, schema: None)),  # type: ignore[arg-type, misc]  # the same
+        "elicit cannot be called with a request. Write: async def elicit(request): …",
+    ),
+    (
+        "a call from another event loop",
+        lambda: opened(lambda manager: asyncio.to_thread(asyncio.run, manager.call("shop__add"))),
+        ELSEWHERE,
+    ),
+    (
+        "a server of it in another event loop",
+        lambda: opened(lambda manager: asyncio.to_thread(asyncio.run, manager.server("shop").ping())),
+        ELSEWHERE,
     ),
     (
         "an answer to a server that is no function",

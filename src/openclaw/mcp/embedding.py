@@ -10,8 +10,8 @@ import logging
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from inspect import iscoroutinefunction
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from inspect import iscoroutinefunction, signature
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
@@ -280,23 +280,47 @@ def check_call(name: object, arguments: object, timeout: object, on_progress: ob
         raise UsageError(
             f"timeout must be a number of seconds above zero, not {kind_of(timeout)}.", hint="Write timeout=10.0."
         )
-    check_plain("on_progress", on_progress)
+    check_plain("on_progress", on_progress, "progress", "total", "message")
 
 
-def check_plain(key: str, function: object) -> None:
-    """Raises UsageError for what is not called at once, and for what would have to be awaited."""
-    if function is not None and (not callable(function) or iscoroutinefunction(function)):
+def check_plain(key: str, function: object, *given: str) -> None:
+    """Raises UsageError for what is not called at once, what would have to be awaited, and what does not take the values named in `given`:
+    an error in it would be logged and nothing else."""
+    if function is None:
+        return
+    if not callable(function) or iscoroutinefunction(function):
         what = "an async one" if callable(function) else kind_of(function)
         raise UsageError(f"{key} must be a plain function, not {what}.", hint=f"Write {key}=print, to begin with.")
+    if not _takes(function, given):
+        raise UsageError(
+            f"{key} cannot be called with {', '.join(given)}.", hint=f"Write: def {key}({', '.join(given)}): …"
+        )
 
 
 def check_asked(**functions: object) -> None:
     """Raises UsageError for what cannot be called to answer a server. Whether it is async is seen by what it gives."""
     for key, function in functions.items():
-        if function is not None and not callable(function):
-            raise UsageError(
-                f"{key} must be a function, not {kind_of(function)}.", hint=f"Write: async def {key}(request): …"
-            )
+        if function is None:
+            continue
+        hint = f"Write: async def {key}(request): …"
+        if not callable(function):
+            raise UsageError(f"{key} must be a function, not {kind_of(function)}.", hint=hint)
+        if not _takes(function, ("request",)):
+            raise UsageError(f"{key} cannot be called with a request.", hint=hint)
+
+
+def _takes(function: Callable[..., object], given: Sequence[str]) -> bool:
+    """Whether a function can be called with so many values; True when nobody can tell."""
+    try:
+        found = signature(function)
+    except (TypeError, ValueError):
+        # One that is written in C need not say.
+        return True
+    try:
+        found.bind(*given)
+    except TypeError:
+        return False
+    return True
 
 
 def check_patience(patience: object) -> None:

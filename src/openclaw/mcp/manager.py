@@ -44,7 +44,7 @@ from openclaw.mcp.status import ServerStatus
 from openclaw.mcp.tools.registry import Difference, ToolEntry
 from openclaw.mcp.tools.results import Result
 from openclaw.mcp.view import View
-from openclaw.mcp.wording import correction, not_started, timed_out
+from openclaw.mcp.wording import correction, not_started, other_loop, timed_out
 from openclaw.media import MediaStore
 from openclaw.tool import Absence, Invocation, OwnWords, Tool, ToolResult
 from openclaw.transport.base import Transport
@@ -134,6 +134,8 @@ class Manager:
     ) -> None:
         self.events = EventHub() if events is None else events
         self._phase: Literal["new", "open", "closed"] = "new"
+        # The one it was opened in.
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._state = _folder(state)
         self.stderr_log = StderrLog(self._state / "logs" if self._state else None)
         self._in_process: InProcess | None = None
@@ -153,7 +155,7 @@ class Manager:
             from openclaw.mcp.embedding import check_asked, check_plain
             from openclaw.mcp.typed_handlers import with_typed_handlers
 
-            check_plain("on_log", on_log)
+            check_plain("on_log", on_log, "message")
             check_asked(elicit=elicit, visit=visit, sample=sample)
             given = with_typed_handlers(given, elicit=elicit, visit=visit, sample=sample, roots=roots, on_log=on_log)
         self._signing_in = _signing_in(sign_in, self._state, given)
@@ -182,7 +184,8 @@ class Manager:
     ) -> Self:
         """A manager of the servers that a config names: the path of an `openclaw.json`, or of any program's file with `mcpServers` or
         `servers`; a mapping of the same form; or the block of servers alone. `${NAME}` is taken from the environment, and `secret://…`
-        from where the config says. `agent` chooses the servers of one agent. Raises ConfigError with every problem of it.
+        from where the config says. `agent` chooses the servers of one agent. An entry that is wrong costs its own server alone, and
+        `status()` says why that one is not started; what else is wrong raises ConfigError, with every problem.
         """
         from openclaw.mcp.embedding import read_servers, secrets_of
 
@@ -201,6 +204,7 @@ class Manager:
                 hint="Make another one: async with Manager([…]) as manager.",
             )
         self._phase = "open"
+        self._loop = asyncio.get_running_loop()
         try:
             await self._open()
         except BaseException:
@@ -347,6 +351,8 @@ class Manager:
         invocation: Invocation | None,
     ) -> Result:
         self._check_open()
+        if self._loop is not asyncio.get_running_loop():
+            raise other_loop()
         view = self._view(agent)
         entry = await view.find(name)
         if entry is None:

@@ -50,8 +50,23 @@ def _schema(tool: Tool, *, anthropic: bool = False) -> Any:
 
 
 def calls_of(vendor: Vendor, message: object) -> list[ToolCall]:
-    """The calls of tools in a message of a model, or in the answer that has the message in it. Raises UsageError when it is neither."""
-    match _checked(vendor):
+    """The calls of tools in a message of a model, or in the answer that has the message in it. Raises UsageError when it is neither, or
+    when its calls stand where another vendor has them: none would be made, and nobody would know."""
+    calls = _calls(_checked(vendor), message)
+    if not calls and (other := next((one for one in get_args(Vendor) if _has_calls(one, message)), None)):
+        raise UsageError(f"This message is not of {vendor!r}.", hint=f"Its calls are those of {other!r}.")
+    return calls
+
+
+def _has_calls(vendor: Vendor, message: object) -> bool:
+    try:
+        return bool(_calls(vendor, message))
+    except UsageError:
+        return False
+
+
+def _calls(vendor: Vendor, message: object) -> list[ToolCall]:
+    match vendor:
         case "openai":
             choices = _get(message, "choices")
             said = _get(choices[0], "message") if choices else message

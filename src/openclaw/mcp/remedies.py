@@ -24,7 +24,7 @@ _IN_PYTHON = {
     "logs": "{manager}.stderr({server})",
     "auth": "Dependencies(authorize=…)",
     "refresh": "await {manager}.server({server}).refresh()",
-    "trust": "{manager}.server({server}).trust_changes()",
+    "trust": "await {manager}.server({server}).trust_changes()",
     "enable": "Server({server}, enabled=True)",
 }
 

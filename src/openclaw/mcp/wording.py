@@ -7,6 +7,7 @@ import logging
 from collections.abc import Sequence
 
 from openclaw.config.servers import ServerSpec
+from openclaw.errors import UsageError
 from openclaw.mcp.events import LeftOut
 from openclaw.mcp.remedies import EDITOR, PYTHON, SHELL, CommandPrefix, command, try_again, with_remedy
 from openclaw.mcp.status import ServerStatus
@@ -152,6 +153,14 @@ def no_such_tool(name: str, tools: Sequence[str]) -> str:
 def timed_out(seconds: float) -> str:
     """What is said of a call whose time was over."""
     return f"Tool call timed out after {round(seconds * 1000)}ms"
+
+
+def other_loop() -> UsageError:
+    """What a program is told that calls from an event loop in which nothing of the manager runs: futures of two loops do not meet."""
+    return UsageError(
+        "The manager was opened in another event loop.",
+        hint="Use it from that one: one asyncio.run for the whole program, or asyncio.run_coroutine_threadsafe from a thread.",
+    )
 
 
 def not_started(name: str, fault: str, where: str = "") -> str:

@@ -184,6 +184,21 @@ def test_what_the_responses_api_is_given_fits_the_types_of_its_library() -> None
         assert TypeAdapter(FunctionCallOutput).validate_python(answer) == answer
 
 
+@pytest.mark.parametrize(("vendor", "message"), MESSAGES)
+@pytest.mark.parametrize("asked", ["openai", "openai-responses", "anthropic"])
+def test_calls_that_stand_where_another_vendor_has_them_are_not_passed_over(
+    asked: Vendor, vendor: Vendor, message: dict[str, Any]
+) -> None:
+    if asked == vendor:
+        assert calls_of(asked, message) == CALLS
+        return
+    with pytest.raises(UsageError) as caught:
+        calls_of(asked, message)
+    assert str(caught.value) == f"This message is not of {asked!r}. Its calls are those of {vendor!r}."
+    with pytest.raises(UsageError):
+        calls_of(asked, as_objects(message))
+
+
 def test_a_vendor_that_is_not_known_is_refused() -> None:
     with pytest.raises(UsageError) as caught:
         tools_for("mistral", [TOOL])  # type: ignore[arg-type]  # what a program without types writes

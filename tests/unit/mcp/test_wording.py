@@ -1,12 +1,17 @@
 """What the end of a server tells a person to do next."""
 
+from collections.abc import Callable
+from inspect import iscoroutinefunction
+
 import pytest
 from msgspec.structs import replace
 
 from openclaw.config.servers import ServerSpec
 from openclaw.errors import ConnectError, HttpStatusError, LinkLostError, OpenClawError
-from openclaw.mcp.remedies import CHAT, with_remedy
+from openclaw.mcp.manager import Manager
+from openclaw.mcp.remedies import CHAT, PYTHON, command, with_remedy
 from openclaw.mcp.server.connection import event_of
+from openclaw.mcp.server.server import LiveServer
 from openclaw.mcp.status import ServerStatus, ShownState
 from openclaw.mcp.wording import CORRECT, absence, next_step, refusal, trouble
 from openclaw.protocol.lifecycle import LifecycleEvent, LifecycleStatus
@@ -121,3 +126,13 @@ def test_in_a_conversation_commands_are_named_as_they_are_typed_there() -> None:
     status = ServerStatus("x", "needs-auth", "Sign in.", remedy="auth", owner="b")
     assert trouble(status, CHAT) == "Sign in. Run `/mcp auth x --agent b`."
     assert next_step(OWN, CHAT) == f"`/mcp refresh {quote_word('my own')} --agent b` tries it again."
+
+
+@pytest.mark.parametrize(
+    ("word", "method"), [("refresh", LiveServer.refresh), ("trust", LiveServer.trust_changes), ("logs", Manager.stderr)]
+)
+def test_what_a_program_is_told_to_write_awaits_what_has_to_be_awaited(
+    word: str, method: Callable[..., object]
+) -> None:
+    written = command(word, "shop", prefix=PYTHON)
+    assert (written.startswith("await "), method.__name__ in written) == (iscoroutinefunction(method), True)

@@ -24,6 +24,7 @@ from openclaw.errors import (
     LinkLostError,
     OpenClawError,
     ProtocolError,
+    RpcError,
     SignInNeededError,
     StepUpNeededError,
     UsageError,
@@ -59,7 +60,8 @@ from openclaw.mcp.tools.catalog import Catalog, Learned
 from openclaw.mcp.tools.pins import Change, digest_of
 from openclaw.mcp.tools.registry import Toolset
 from openclaw.mcp.tools.results import Prompt, PromptEntry, ResourceContents, ResourceEntry, Result
-from openclaw.mcp.wording import STILL_STARTING, changed_tools, late, limit, report, trust_command
+from openclaw.mcp.wording import STILL_STARTING, changed_tools, late, limit, other_loop, report, trust_command
+from openclaw.protocol.jsonrpc import METHOD_NOT_FOUND
 from openclaw.protocol.lifecycle import Action, LifecycleEvent, RestartPolicy, step
 from openclaw.tool import Invocation
 
@@ -170,6 +172,8 @@ class LiveServer:
 
         `timeout` is how long it may wait for its slot, in seconds. `act` must not wait for another call of this server: it holds a slot.
         """
+        if self._loop is not asyncio.get_running_loop():
+            raise other_loop()
         return await self._calls.use(act, timeout=self.spec.call_timeout if timeout is None else timeout)
 
     # What else a program asks for. All of these connect first if need be, and raise OpenClawError.
@@ -190,7 +194,8 @@ class LiveServer:
 
     async def read_resource(self, uri: str) -> list[ResourceContents]:
         """What a resource holds, in the server's own words."""
-        return await self.use(lambda client: resources.read_resource(client, uri))
+        with self._known("resources"):
+            return await self.use(lambda client: resources.read_resource(client, uri))
 
     async def list_prompts(self) -> list[PromptEntry]:
         """All prompts of the server; none when it has no such thing."""
@@ -198,7 +203,8 @@ class LiveServer:
 
     async def get_prompt(self, name: str, arguments: Mapping[str, str] | None = None) -> Prompt:
         """A prompt filled in, in the server's own words."""
-        return await self.use(lambda client: client.get_prompt(name, arguments or {}))
+        with self._known("prompts"):
+            return await self.use(lambda client: client.get_prompt(name, arguments or {}))
 
     async def complete(
         self,
@@ -263,6 +269,16 @@ class LiveServer:
                 self.post(LifecycleEvent("call"))
                 await state.change()
             return client
+
+    @contextmanager
+    def _known(self, what: str) -> Iterator[None]:
+        """A server that has no such thing does not know the request; "Method not found" would say neither which nor what."""
+        try:
+            yield
+        except RpcError as error:
+            if error.code != METHOD_NOT_FOUND:
+                raise
+            raise RpcError(error.code, f"MCP server '{self.spec.name}' has no {what}.") from error
 
     @contextmanager
     def _wanted(self) -> Iterator[None]:
