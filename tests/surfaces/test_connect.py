@@ -1,6 +1,7 @@
 """`openclaw mcp connect`: what works is kept, what does not is not, and why not is said."""
 
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -239,6 +240,21 @@ def test_only_words_that_name_something_here_bind_a_server_to_this_folder(tmp_pa
     }
     assert {line: named_here(line.split(), tmp_path) for line in lines} == lines
     assert named_here(["python3", "-c", "x" * 5000 + "\0"], tmp_path) == ""
+
+
+def test_a_server_is_named_after_what_runs_it_and_never_after_code() -> None:
+    lines = {
+        "https://mcp.tavily.com/mcp": "tavily",
+        "http://127.0.0.1:9/mcp": "127-0-0-1-9",
+        "npx -y @x/server-filesystem@1.2.3 /tmp": "filesystem",
+        "python3 notes_server.py --fast": "notes_server",
+        "node --no-warnings dist/weather.js -e prod": "weather",
+        "python3 -m mcp_server_time": "mcp_server_time",
+        "sh -c 'echo \"KEY is not set\" >&2; exit 1'": "sh",
+        "python3 -S -c pass": "python3",
+        "python3": "python3",
+    }
+    assert {line: name_for(shlex.split(line)) for line in lines} == lines
 
 
 async def test_the_question_about_reading_tools_can_be_asked_later(tmp_path: Path) -> None:

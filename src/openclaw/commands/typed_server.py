@@ -23,6 +23,8 @@ from openclaw.typed_words import join_words, quote_word
 
 # Programs that only run another one: the file they are given says more than they do. Those that fetch it first are launchers.
 _INTERPRETERS = frozenset({"python", "python3", "node", "deno", "sh", "bash"})
+# Behind these stands code, which is no name.
+_CODE = frozenset({"-c", "-lc", "-ic", "-e", "--eval", "-p"})
 # Parts of host and package names that say nothing about which server it is.
 _DULL = frozenset({"mcp", "api", "www", "server", "com", "org", "net", "io", "dev", "ai", "app", "co", "latest", "sse"})
 _OUTSIDE = re.compile(r"[^A-Za-z0-9_-]+")
@@ -143,12 +145,18 @@ def name_for(words: Sequence[str]) -> str:
         parts = [f"{host}-{port}"] if numeric or host == "localhost" else host.split(".")
     else:
         program, launched = PurePath(words[0]).name, launch(words[0], words[1:])
-        run = launched.main if launched else next((word for word in words[1:] if not word.startswith("-")), "")
+        run = launched.main if launched else next(iter(_operands(words)), "")
         source = PurePath(run).name if run and (launched or program in _INTERPRETERS) else program
         # Without the version that is asked for.
         parts = re.split("[@=<>~![]", source)[0].removesuffix(".py").removesuffix(".js").split("-")
     telling = [part for part in parts if part.lower() not in _DULL] or parts
     return _OUTSIDE.sub("-", "-".join(telling)).strip("-") or "server"
+
+
+def _operands(words: Sequence[str]) -> list[str]:
+    """What a program is given besides options; nothing when that is code."""
+    at = next((index for index, word in enumerate(words) if index and not word.startswith("-")), 0)
+    return [] if words[at - 1] in _CODE else [word for word in words[1:] if not word.startswith("-")]
 
 
 async def consent(context: Context, argv: Sequence[str], variables: Sequence[str], *, when: str, question: str) -> bool:
