@@ -51,6 +51,18 @@ def test_a_fresh_home_is_well_with_and_without_a_gateway(tmp_path: Path) -> None
     assert alone["Server part"]["message"].startswith("Works, ")
 
 
+def test_a_server_that_a_person_stopped_stays_so_and_is_not_said_to_be_well(tmp_path: Path) -> None:
+    with home(tmp_path, {"mcp": {"servers": {"part": stdio_server()}}}) as place:
+        with gateway_process(place) as gateway:
+            gateway.wait_until("'part' is ready")
+            assert place.run("mcp", "disconnect", "part").returncode == 0
+            found = checks(place)
+    assert (found["Server part"]["state"], found["Server part"]["message"]) == (
+        "not asked",
+        "disconnected by hand: not asked",
+    )
+
+
 def test_a_reference_that_leads_nowhere_is_named_with_its_place(tmp_path: Path) -> None:
     entry = {"url": "http://127.0.0.1:9/mcp", "apiKey": "secret://env/NO_SUCH_VARIABLE"}
     with home(tmp_path, {"mcp": {"servers": {"far": entry}}}) as place:

@@ -32,14 +32,19 @@ async def server_checks(context: Context, app: App, *, asks: bool) -> list[Check
     manager = await app.engine.manager()
     asked: set[LiveServer] = set()
     away: set[tuple[str, str]] = set()
+    # A person stopped them, and wants them to stay so.
+    resting: set[tuple[str, str]] = set()
     for name in agent_ids(app.config) if asks else ():
         to_ask = [one for one in manager.servers(name) if one not in asked and not one.is_stopped_by_hand]
         asked.update(to_ask)
         async with told_of_waiting(context.console, manager, name):
             wrong = await tried(manager, name, to_ask)
-        away |= {
-            (one.name, one.owner) for one in manager.status(name) if wrong.get(one.name, "") not in ("", UNFINISHED)
-        }
+        stopped = {one.spec.name for one in manager.servers(name) if one.is_stopped_by_hand}
+        for one in manager.status(name):
+            if one.name in stopped:
+                resting.add((one.name, one.owner))
+            elif wrong.get(one.name, "") not in ("", UNFINISHED):
+                away.add((one.name, one.owner))
     specs = {(one.name, one.owner): one for name in agent_ids(app.config) for one in server_specs(app.config, name)}
     found = [(status, specs[status.name, status.owner]) for status in told_on(context.surface, manager.status())]
     filters = {
@@ -55,7 +60,7 @@ async def server_checks(context: Context, app: App, *, asks: bool) -> list[Check
             spec,
             _no_program(spec, app),
             filters.get((status.name, status.owner), ""),
-            asks=asks,
+            asks=asks and (status.name, status.owner) not in resting,
             is_away=(status.name, status.owner) in away,
         )
         for status, spec in found
@@ -121,7 +126,9 @@ def _server(
     if status.is_refused:
         return Check(what, "failed", wrong, CORRECT)
     if status.state == "stopped" and not asks:
-        return Check(what, "not asked", "not asked")
+        return Check(
+            what, "not asked", clean_label(f"{status.reason}: not asked" if status.reason else "not asked", 500)
+        )
     if status.state == "needs-auth":
         return Check(what, "failed", wrong, f"Run: {sign_in}")
     if status.state in ("failed", "unreachable", "restarting") or (status.state == "starting" and is_away):
