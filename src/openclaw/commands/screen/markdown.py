@@ -5,6 +5,7 @@ be clean of control characters before: every sequence in the rows is then a styl
 that none leads elsewhere than it says; nothing is a hyperlink. Raw HTML is text. Loaded only where somebody watches.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from io import StringIO
 
@@ -48,6 +49,10 @@ _UNSURE = 2
 _MOST_CODE = 40
 # Lines of code that are drawn at once, in some hundredths of a second: more would be a standstill.
 _MOST_AT_ONCE = 60
+# What stands beside a quotation.
+_BAR = "▌"
+# Where the words of a row begin, styles included.
+_START = re.compile(rf"(?:\x1b\[[0-9;]*m|[\s{_BAR}])*")
 # Text below this many columns is cut by the terminal instead.
 _NARROWEST = 20
 
@@ -69,8 +74,8 @@ class MarkdownRows:
         # A definition would be taken out of the text, and change what was shown long before it.
         self._parser.disable(["html_block", "html_inline", "reference"])
         self._text = ""
-        # Visible characters of the first block of `_text` that were given out.
-        self._given = 0
+        # Letters of the first block of `_text` that were given out.
+        self._given = ""
         self._is_first = True
 
     def feed(self, text: str) -> None:
@@ -85,7 +90,7 @@ class MarkdownRows:
             if (cut := _long_code(block, grows=is_latest and not last)) is not None:
                 certain += [*self._take(self._drawn(self._parser.parse(cut.drawn), width)), *[""] * cut.blanks]
                 # The rest goes on right below.
-                self._text, self._given, self._is_first = cut.rest, 0, True
+                self._text, self._given, self._is_first = cut.rest, "", True
                 if cut.left > _MOST_CODE:
                     return Rows(certain, [], is_behind=True)
                 rest = self.rows(width, last=last)
@@ -93,7 +98,7 @@ class MarkdownRows:
             if is_latest and not last:
                 break
             certain += self._take(self._drawn(block.tokens, width))
-            self._given, self._is_first = 0, False
+            self._given, self._is_first = "", False
         if last:
             self._text = ""
         if last or not blocks:
@@ -102,8 +107,8 @@ class MarkdownRows:
         self._text = latest.text
         rows = self._drawn(latest.tokens, width)
         sure = 0 if latest.is_whole else max(len(rows) - _UNSURE, 0)
-        # What was given out is known by its characters, so an empty row goes out with the one below it.
-        while sure and not _visible(rows[sure - 1]):
+        # What was given out is known by its letters, so an empty row goes out with the one below it.
+        while sure and not _letters(rows[sure - 1]):
             sure -= 1
         certain += self._take(rows[:sure])
         return Rows(certain, self._new(rows))
@@ -111,11 +116,13 @@ class MarkdownRows:
     def _take(self, rows: Sequence[str]) -> list[str]:
         """What is new of these rows of the first block; from now on it was given out."""
         new = self._new(rows)
-        self._given = max(self._given, sum(map(_visible, rows)))
+        letters = "".join(map(_letters, rows))
+        if _known(letters, self._given) < len(letters):
+            self._given = letters
         return new
 
     def _new(self, rows: Sequence[str]) -> list[str]:
-        new = _after(rows, self._given)
+        new = _after(rows, _known("".join(map(_letters, rows)), self._given))
         # A blank row stands before a block.
         return ["", *new] if new and not self._given and not self._is_first else new
 
@@ -148,9 +155,9 @@ class MarkdownRows:
         document.parsed = [_with_addresses(token) for token in tokens]
         lines = console.render_lines(document, pad=False)
         rows = [self._row(line) for line in lines]
-        while rows and not _visible(rows[-1]):
+        while rows and _is_blank(rows[-1]):
             rows.pop()
-        while rows and not _visible(rows[0]):
+        while rows and _is_blank(rows[0]):
             rows.pop(0)
         return rows
 
@@ -207,16 +214,32 @@ def _long_code(block: _Block, *, grows: bool) -> _Cut | None:
     return _Cut(drawn, following - end if end else 0, opening + "".join(lines[following:]), len(code) - following)
 
 
-def _visible(row: str) -> int:
-    """Characters that are no blanks: their number does not change with the width."""
-    return sum(map(len, STYLE.sub("", row).split()))
+def _is_blank(row: str) -> bool:
+    return not STYLE.sub("", row).strip()
+
+
+def _letters(row: str) -> str:
+    """What of a row does not change with the width: neither its blanks nor the bar beside a quotation."""
+    return "".join(STYLE.sub("", row).replace(_BAR, "").split())
+
+
+def _known(letters: str, given: str) -> int:
+    """How many of these letters were given out. A mark that was one of them is none any more when what it marks has ended: it became a
+    style."""
+    if letters.startswith(given):
+        return len(given)
+    place = 0
+    for letter in given:
+        if place < len(letters) and letters[place] == letter:
+            place += 1
+    return place
 
 
 def _after(rows: Sequence[str], given: int) -> list[str]:
-    """The rows behind the first `given` visible characters. Of a row that is given in part the rest stands in a row of its own."""
+    """The rows behind the first `given` letters. Of a row that is given in part the rest stands in a row of its own."""
     left = given
     for number, row in enumerate(rows):
-        size = _visible(row)
+        size = len(_letters(row))
         if left <= 0:
             return list(rows[number:])
         if size > left > 0:
@@ -225,10 +248,12 @@ def _after(rows: Sequence[str], given: int) -> list[str]:
     return []
 
 
-def _without(row: str, characters: int) -> str:
-    """A row without its first visible characters; its styles stay."""
-    kept, left = "", characters
-    place = 0
+def _without(row: str, letters: int) -> str:
+    """A row without its first letters, which begins where it began; its styles stay."""
+    start = _START.match(row)
+    indent = start[0] if start else ""
+    kept, left = "", letters
+    place = len(indent)
     while place < len(row):
         style = STYLE.match(row, place)
         if style is not None:
@@ -240,7 +265,7 @@ def _without(row: str, characters: int) -> str:
         elif not row[place].isspace():
             left -= 1
         place += 1
-    return kept.lstrip(" ")
+    return indent + kept.lstrip(" ")
 
 
 class _LeftHeading(Heading):

@@ -1,5 +1,7 @@
 """Markdown in rows: the same however it comes, as wide as the screen, and with nothing in it that a stranger could use."""
 
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -74,6 +76,42 @@ def test_a_window_that_gets_narrower_loses_and_repeats_no_word() -> None:
         shown += rows.rows(100 if number < 100 else 37).certain
     shown += rest_of(rows, 61)
     assert " ".join(shown).split() == text.split()
+
+
+LONG = " ".join(f"word{number}" for number in range(60))
+
+
+@pytest.mark.parametrize("width", [60, 100])
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"So **{LONG}** it is.",
+        f"So ~~{LONG}~~ it is.",
+        f"So `{LONG}` it is.",
+        f"- **{LONG}** it is.\n- So.",
+        f"> **{LONG}** it is.",
+        f"See [the manual](https://example.org/{'-'.join(LONG.split())}) for more.",
+        f"See ![the picture](https://example.org/{'-'.join(LONG.split())}) for more.",
+    ],
+    ids=["bold", "struck", "code", "list", "quotation", "link", "picture"],
+)
+def test_what_is_marked_over_many_rows_loses_and_repeats_no_letter_when_the_mark_ends(text: str, width: int) -> None:
+    def letters(rows: list[str]) -> str:
+        return re.sub(r"[^A-Za-z0-9-]", "", "".join(rows))
+
+    pieces = [text[start : start + 5] for start in range(0, len(text), 5)]
+    assert letters(in_pieces(pieces, width)) == letters([text.removeprefix("- ").replace("\n- ", "")])
+
+
+def test_a_quotation_keeps_its_bar_and_its_words_in_a_window_that_changes() -> None:
+    rows, shown = MarkdownRows(colour=False), list[str]()
+    for number, piece in enumerate(words_of(f"> {LONG}")):
+        assert isinstance(piece, str)
+        rows.feed(piece)
+        shown += rows.rows(60 if number < 30 else 97).certain
+    shown += rest_of(rows, 43)
+    assert {row[:2] for row in shown} == {"▌ "}
+    assert " ".join(row[2:] for row in shown).split() == LONG.split()
 
 
 def test_the_end_that_may_change_is_given_again_until_it_is_certain() -> None:
