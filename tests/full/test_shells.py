@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from openclaw.program import ROOT
 from parts.program import OPENCLAW, STDIO_SERVER, Program
 from parts.terminal import TAB, Terminal
 
@@ -39,10 +40,10 @@ def person(tmp_path: Path) -> Program:
     return person
 
 
-def shell(person: Program, name: str) -> Terminal:
+def shell(person: Program, name: str, columns: int = 80) -> Terminal:
     assert shutil.which(name), f"{name} is missing: scripts/full_parts installs it"
     env = person.env(PATH=f"{Path(OPENCLAW).parent}{os.pathsep}{os.environ['PATH']}", LANG="C.UTF-8")
-    terminal = Terminal(SHELLS[name], cwd=person.workspace, env=env)
+    terminal = Terminal(SHELLS[name], cwd=person.workspace, env=env, columns=columns, lines=40)
     terminal.type(SET_UP[name])
     terminal.shows("ready> ")
     return terminal
@@ -79,3 +80,16 @@ def test_tab_shows_what_may_follow(person: Program, name: str) -> None:
         terminal.type(f"openclaw agent --agent {TAB}{TAB}")
         shown = terminal.shows("research")
     assert "main" in shown
+
+
+@pytest.mark.parametrize("columns", [60, 100, 200])
+def test_in_zsh_each_word_has_a_row_with_as_much_of_what_is_said_of_it_as_fits(person: Program, columns: int) -> None:
+    with shell(person, "zsh", columns) as terminal:
+        terminal.type(f"openclaw {TAB}")
+        rows = terminal.until(lambda rows: any(row.startswith("ui ") for row in rows))
+    below = rows[next(place for place, row in enumerate(rows) if row.startswith("ready> openclaw")) + 1 :]
+    listed = {row.split()[0]: row for row in below}
+    # Nothing of a row goes on in the next one.
+    assert set(listed) == {command.name for command in ROOT.children if not command.hidden}
+    assert len({row.index(row.split()[1]) for row in listed.values()}) == 1
+    assert listed["agent"].endswith("Ask an agent and print its answer.")

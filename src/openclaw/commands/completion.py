@@ -215,15 +215,24 @@ complete -F _openclaw openclaw
 
 _ZSH = r"""#compdef openclaw
 _openclaw() {
-    local program=${words[1]/#\~\//$HOME/} line
-    local -a plain plain_shown open open_shown
-    while IFS= read -r line; do
-        case $line in
+    local program=${words[1]/#\~\//$HOME/} line word
+    local -i width=0
+    local -a lines plain plain_shown open open_shown
+    lines=("${(@f)$("$program" complete -- zsh "${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}" 2>/dev/null </dev/null)}")
+    for line in $lines; do
+        word=${line%%$'\t'*}
+        (( $#word > width )) && width=$#word
+    done
+    for line in $lines; do
+        word=${line%%$'\t'*}
+        # A row each, which zsh would break within a word.
+        line=${${:-${(r:width:)word}  ${line#*$'\t'}}[1,COLUMNS-1]}
+        case $word in
             :files) _files; return;;
-            *=$'\t'*|*.$'\t'*) open+=("${line%%$'\t'*}"); open_shown+=("${line%%$'\t'*}  ${line#*$'\t'}");;
-            ?*) plain+=("${line%%$'\t'*}"); plain_shown+=("${line%%$'\t'*}  ${line#*$'\t'}");;
+            *=|*.) open+=("$word"); open_shown+=("$line");;
+            ?*) plain+=("$word"); plain_shown+=("$line");;
         esac
-    done < <("$program" complete -- zsh "${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}" 2>/dev/null </dev/null)
+    done
     (( $#plain )) && compadd -l -d plain_shown -a plain
     (( $#open )) && compadd -l -S '' -d open_shown -a open
 }

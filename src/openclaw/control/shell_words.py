@@ -118,7 +118,8 @@ def answer(known: "Mapping[str, Any]", names: "Names", words: "Sequence[str]") -
 
 def _plain(text: str) -> str:
     """What is said of a word, as a screen may show it: a title is what somebody once typed."""
-    return "".join(character for character in " ".join(text.split()) if character.isprintable())[:_HELP]
+    said = "".join(character for character in " ".join(text.split()) if character.isprintable())
+    return said if len(said) <= _HELP else said[: _HELP - 3].rstrip() + "..."
 
 
 def _for_bash(word: str, typed: str, breaks: str) -> str:

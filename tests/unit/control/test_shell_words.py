@@ -120,6 +120,8 @@ def test_other_shells_get_a_word_a_line_and_what_is_said_of_it() -> None:
     assert answer(COMMANDS, names, ["fish", "mcp", "status", ""]) == "files\tready\nweb\tfailed\n"
     titled = answer(COMMANDS, lambda kind: {"k": "one\x1b[31m\ntwo"}, ["zsh", "sessions", "show", ""])
     assert titled == "k\tone[31m two\n"
+    long = answer(COMMANDS, lambda kind: {"k": "word " * 40}, ["zsh", "sessions", "show", ""])
+    assert long == f"k\t{('word ' * 40)[:57]}...\n"
 
 
 @given(st.text(max_size=40))
