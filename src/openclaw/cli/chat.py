@@ -92,7 +92,7 @@ class _Conversation:
         if not found:
             self._context.console.note("There are no conversations yet: this is a new one.")
             return True
-        chosen = await pick(found)
+        chosen = await pick(found, utf8=self._context.console.utf8)
         if chosen is not None:
             self._go_on_with(chosen)
         return chosen is not None

@@ -16,7 +16,7 @@ from prompt_toolkit.layout import Layout, Window
 from prompt_toolkit.layout.controls import FormattedTextControl
 
 from openclaw.commands.console import USUAL_WIDTH
-from openclaw.commands.screen.columns import cut, folded
+from openclaw.commands.screen.columns import cut, folded, in_ascii
 from openclaw.security.external import clean_label
 from openclaw.sessions.key import is_unnamed
 
@@ -24,7 +24,9 @@ from openclaw.sessions.key import is_unnamed
 _ROWS = 12
 _MOST_TITLE = 60
 _LEAST_TITLE = 8
-_KEYS = "  ↑ ↓ choose, Enter goes on, letters narrow the list, Esc leaves"
+_MARK, _ARROWS = "›", "↑ ↓"
+_MARK_ASCII, _ARROWS_ASCII = ">", "Up and Down"
+_KEYS = "choose, Enter goes on, letters narrow the list, Esc leaves"
 
 
 class Choice(msgspec.Struct, frozen=True, rename="camel"):
@@ -64,24 +66,25 @@ class Picker:
     def narrow(self, typed: str) -> None:
         self.typed, self.at = typed, 0
 
-    def lines(self, width: int = USUAL_WIDTH) -> list[tuple[str, str]]:
-        """What is shown, each line with its style. Of one that does not fit the title gives way."""
+    def lines(self, width: int = USUAL_WIDTH, *, utf8: bool = True) -> list[tuple[str, str]]:
+        """What is shown, each line with its style; without `utf8` our own signs are ASCII. Of one that does not fit the title gives way."""
         found = self.found
         first = max(0, min(self.at - _ROWS // 2, len(found) - _ROWS))
         shown = [("bold", f"Go on with which conversation? {self.typed}")]
         for number, one in enumerate(found[first : first + _ROWS], first):
-            mark = "›" if number == self.at else " "
+            mark = (_MARK if utf8 else _MARK_ASCII) if number == self.at else " "
             messages = f"{one.messages} message{'' if one.messages == 1 else 's'}"
             messages += ", asked once" if is_unnamed(one.key) else ""
             about = f"{_when(one.updated_at)}, {messages}"
             title = clean_label(one.title, _MOST_TITLE) or clean_label(one.key, _MOST_TITLE)
+            title = title if utf8 else in_ascii(title)
             # A blank, a mark and two blanks between; and a column that no terminal wraps at.
-            fitting = cut(title, max(width - len(about) - 5, _LEAST_TITLE))
+            fitting = cut(title, max(width - len(about) - 5, _LEAST_TITLE), utf8=utf8)
             shown.append(("reverse" if number == self.at else "", f"{mark} {fitting}  {about}"))
         if not found:
             shown.append(("", "  none has these words"))
-        shown += [("ansibrightblack", row) for row in folded(_KEYS, width - 1)]
-        return shown
+        keys = f"  {_ARROWS if utf8 else _ARROWS_ASCII} {_KEYS}"
+        return [*shown, *(("ansibrightblack", row) for row in folded(keys, width - 1))]
 
 
 def _when(at: str) -> str:
@@ -92,7 +95,7 @@ def _drawn(lines: Sequence[tuple[str, str]]) -> StyleAndTextTuples:
     return [(style, f"{line}\n") for style, line in lines]
 
 
-async def pick(choices: Sequence[Choice]) -> Choice | None:
+async def pick(choices: Sequence[Choice], *, utf8: bool = True) -> Choice | None:
     """The conversation that the person chose; None when they left."""
     picker = Picker(choices)
     keys = KeyBindings()
@@ -126,7 +129,10 @@ async def pick(choices: Sequence[Choice]) -> Choice | None:
     def leave(event: KeyPressEvent) -> None:
         event.app.exit(result=None)
 
-    shown = FormattedTextControl(lambda: _drawn(picker.lines(get_app().output.get_size().columns)), focusable=True)
+    def rows() -> StyleAndTextTuples:
+        return _drawn(picker.lines(get_app().output.get_size().columns, utf8=utf8))
+
+    shown = FormattedTextControl(rows, focusable=True)
     application: Application[Choice | None] = Application(
         layout=Layout(Window(shown, always_hide_cursor=True, dont_extend_height=True)),
         key_bindings=keys,

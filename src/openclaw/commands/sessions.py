@@ -91,7 +91,8 @@ def _print_list(console: Console, app: App, found: Sequence[SessionInfo]) -> Non
     if console.width:
         # A key that is folded cannot be copied: what is too long is the title.
         rest = _BESIDE if console.width < _WIDE else _BESIDE_WIDE
-        titles = [cut(title, max(console.width - max(map(cells, keys)) - rest, _LEAST_TITLE)) for title in titles]
+        room = max(console.width - max(map(cells, keys)) - rest, _LEAST_TITLE)
+        titles = [cut(title, room, utf8=console.utf8) for title in titles]
     if console.width and console.width < _WIDE:
         # Without the year, and without what is told of one conversation elsewhere: the key is whole, and the title is what one looks for.
         short = [time.partition("-")[2] for time in times]

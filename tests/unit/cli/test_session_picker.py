@@ -2,6 +2,8 @@
 
 import re
 
+import msgspec
+
 from openclaw.cli.session_picker import Choice, Picker
 from openclaw.sessions.key import new_key, session_key
 
@@ -56,3 +58,12 @@ def test_on_a_narrow_screen_titles_give_way_and_nothing_is_cut_off() -> None:
     assert max(map(len, shown)) < 50
     assert re.fullmatch(r"› call files__.*…  2026-11-1\d \d\d:00, 2 messages", shown[1])
     assert " ".join(" ".join(shown[2:]).split()) == "↑ ↓ choose, Enter goes on, letters narrow the list, Esc leaves"
+
+
+def test_without_utf_8_our_own_signs_are_ascii_and_fit_too() -> None:
+    long = msgspec.structs.replace(CHOICES[0], title="a title that is longer than what a narrow window has")
+    shown = [line for _, line in Picker([long, CHOICES[1]]).lines(60, utf8=False)]
+    assert "".join(shown).isascii()
+    assert shown[1].startswith("> a title that is longer...  2026-11-17 ")
+    assert shown[3].startswith("  Up and Down choose, Enter goes on")
+    assert max(map(len, shown)) < 60

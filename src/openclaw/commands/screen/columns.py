@@ -16,7 +16,8 @@ STYLE = re.compile("\x1b\\[[0-9;]*m")
 _NO_ROOM = frozenset({0x200B, 0x200C, 0x200D, 0x2060, *range(0xFE00, 0xFE10)})
 # A label, and what is said of it two blanks or more behind it: folded lines go on below the latter.
 _LABEL = late_pattern(r"\s*(?:\S+ )*?\S*\s{2,}(?=\S)")
-_WORD = late_pattern(r"\S*`[^`]*`\S*|\S+")
+# A number and its unit are one word to a reader.
+_WORD = late_pattern(r"\S*`[^`]*`\S*|\(?\d[\d.,]* (?:ms|s|min|h|d|B|kB|MB|GB)\b\S*|\S+")
 # Of the width at least so much is left for text: a deeper indentation is not kept.
 _LEAST = 24
 
@@ -61,17 +62,18 @@ def _cell(character: str) -> int:
     return 2 if east_asian_width(character) in "WF" else 1
 
 
-def cut(text: str, width: int) -> str:
-    """As much of a line without styles as fits, with a sign where something is left out."""
+def cut(text: str, width: int, *, utf8: bool = True) -> str:
+    """As much of a line without styles as fits, with a sign where something is left out; without `utf8` as it is shown in ASCII."""
+    sign = "…" if utf8 else in_ascii("…")
     if cells(text) <= width:
         return text
-    shown, room = "", width - 1
+    shown, room = "", width - len(sign)
     for character in text:
         room -= _cell(character)
         if room < 0:
             break
         shown += character
-    return f"{shown.rstrip(' …')}…"
+    return shown.rstrip(" …") + sign
 
 
 def fold(text: str, width: int) -> str:
@@ -101,7 +103,8 @@ def folded(line: str, width: int) -> list[str]:
 
 
 def _words(line: str) -> list[tuple[str, str]]:
-    """Each word with the blanks before it. What stands between backticks is one: a command that is there to be copied."""
+    """Each word with the blanks before it. What stands between backticks is one, a command that is there to be copied, and so is a number
+    with its unit."""
     places = [found.span() for found in _WORD.finditer(line)]
     ends = [0, *(end for _, end in places)]
     return [(line[before:start], line[start:end]) for before, (start, end) in zip(ends, places, strict=False)]

@@ -34,10 +34,11 @@ def status_line(doing: Doing, now: float, width: int, *, utf8: bool = True) -> s
     seconds = max(now - doing.since, 0.0)
     turning = _TURNING if utf8 else _TURNING_ASCII
     sign = turning[int(seconds / _TICK) % len(turning)]
-    rest = f" · {seconds:.0f} s · {doing.keys or STOP}"
+    text, rest = doing.text, f" · {seconds:.0f} s · {doing.keys or STOP}"
+    if not utf8:
+        text, rest = in_ascii(text), in_ascii(rest)
     # The last column stays free: some terminals go on to the next line when it is written.
-    line = f"{sign} {cut(doing.text, max(width - cells(rest) - 3, 8))}{rest}"
-    return line if utf8 else in_ascii(line)
+    return f"{sign} {cut(text, max(width - cells(rest) - 3, 8), utf8=utf8)}{rest}"
 
 
 class LiveLines:
@@ -101,8 +102,10 @@ class LiveLines:
 
     def tail(self, rows: Sequence[str]) -> None:
         """The end of an answer as it stands; it may be another one in a moment. Each row fits the screen."""
-        self._tail = tuple(rows[-_MOST_ROWS:])
-        self._last_printed = monotonic()
+        tail = tuple(rows[-_MOST_ROWS:])
+        if tail != self._tail:
+            # What comes and is not shown yet is waited for all the same.
+            self._tail, self._last_printed = tail, monotonic()
         self._draw()
 
     @contextmanager

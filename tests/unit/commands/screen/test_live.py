@@ -79,6 +79,21 @@ async def test_the_end_of_an_answer_is_drawn_again() -> None:
     assert screen.rows == ["one"]
 
 
+async def test_words_that_come_and_cannot_be_shown_yet_are_waited_for_all_the_same() -> None:
+    screen, loop = Screen(), asyncio.get_running_loop()
+    begun = loop.time()
+
+    def again() -> None:
+        screen.console.live.tail(["one"])
+        if loop.time() - begun < 60:
+            loop.call_later(0.02, again)
+
+    with screen.console.live.waiting("Waiting for the model"):
+        again()
+        await screen.until("Waiting for the model")
+        assert screen.rows[0] == "one"
+
+
 async def test_nothing_is_drawn_behind_half_a_line() -> None:
     screen = Screen()
     screen.console.out("half a li")
@@ -118,3 +133,6 @@ def test_the_line_of_a_wait_fits_and_keeps_its_end(width: int) -> None:
 
 def test_without_utf_8_the_line_is_ascii() -> None:
     assert status_line(Doing("Waiting for x", 0.0), 2.0, 60, utf8=False) == "| Waiting for x - 2 s - Ctrl-C stops"
+    # What is left out of it is three signs there.
+    line = status_line(Doing("Waiting for one, two, three and…", 0.0), 2.0, 40, utf8=False)
+    assert line == "| Waiting for o... - 2 s - Ctrl-C stops"
