@@ -452,6 +452,18 @@ def test_words_that_people_try_do_what_they_mean(person: Program, typed: str, me
 # The program itself
 
 
+def test_where_no_gateway_runs_a_server_that_was_not_tried_is_not_said_to_be_stopped(person: Program) -> None:
+    slow = json.dumps({**json.loads(server_entry("--initialize", "silent")), "connectionTimeoutMs": 1_100})
+    person.configure(f"{{mcp: {{servers: {{parts: {server_entry()}, slow: {slow}}}}}}}")
+    assert person.run("mcp", "refresh", "slow").code == 1
+    ran = person.run("status")
+    assert "  Server    parts  starts when needed, its tools are not known yet\n" in ran.out
+    late = "starts when needed (it did not come up within 1.1 s), its tools are not known yet"
+    assert f"  Server    slow  {late}\n" in ran.out
+    assert "This command started no server; to try each: openclaw mcp servers\n" in ran.out
+    assert "stopped" not in ran.out
+
+
 def test_status_says_which_model_and_whether_it_has_its_key(person: Program) -> None:
     person.configure('{agents: {defaults: {model: "openai/gpt-5"}}}')
     (agent,) = person.run("status", "--json").data["agents"]
@@ -635,7 +647,10 @@ def test_resources_and_prompts_are_listed_though_another_server_is_away(person: 
     slashed, bare = person.run("mcp", "prompt", "shop/greet"), person.run("mcp", "prompt", "greet")
     assert (slashed.code, slashed.err) == (2, 'error: shop/greet is no prompt. Did you mean "shop:greet"?\n')
     assert (bare.code, bare.err) == (2, "error: The name of the prompt is missing. Try: openclaw mcp prompts\n")
-    assert "description" not in person.run("mcp", "prompt", "shop", "greet", "Ann", "--json").data
+    filled = person.run("mcp", "prompt", "shop", "greet", "Ann", "--json")
+    assert "description" not in filled.data
+    # As the list names it.
+    assert person.run("mcp", "prompt", "/shop:greet", "Ann", "--json") == filled
     unread = person.run("mcp", "read", "shop", "notes://never")
     sentence = "The resource notes://never of MCP server 'shop' cannot be read: No such resource: notes://never"
     assert (unread.code, unread.err) == (1, f"error: {sentence}\n")

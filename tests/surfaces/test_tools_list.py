@@ -9,6 +9,8 @@ import pytest
 from parts import planned_server
 from parts.command_line import Home, parts_server
 from parts.commands_here import run_here
+from parts.program import OPENCLAW, Program
+from parts.terminal import ENTER, Terminal
 
 # Longer than a server may be quiet before a turn goes on without it.
 IDLE = "2.5"
@@ -49,3 +51,25 @@ async def test_of_a_list_that_is_empty_it_is_said_that_it_is(tmp_path: Path, wha
 async def test_where_no_server_is_there_refreshing_says_so(tmp_path: Path) -> None:
     ran = await run_here(Home(tmp_path), "mcp", "refresh")
     assert (ran.code, ran.out, ran.err.startswith("No MCP servers are configured.")) == (0, "", True)
+
+
+def test_who_waits_sees_which_servers_are_still_not_up(tmp_path: Path) -> None:
+    person = Program.under(tmp_path)
+    servers = {"late": parts_server("--start-after", IDLE), "never": parts_server("--initialize", "silent")}
+    person.configure(json.dumps({"mcp": {"servers": servers}}))
+    with Terminal([OPENCLAW, "mcp", "tools"], cwd=person.workspace, env=person.env(), columns=100) as terminal:
+        for whom in ("late, never", "never"):
+            terminal.until(
+                lambda rows, whom=whom: rows and f" Waiting for {whom} · " in rows[-1] and "Enter" in rows[-1]
+            )
+        terminal.type(ENTER)
+        assert "late__echo" in terminal.ends()[1]
+
+
+def test_a_server_that_starts_again_is_waited_for_by_its_name(tmp_path: Path) -> None:
+    person = Program.under(tmp_path)
+    person.configure(json.dumps({"mcp": {"servers": {"late": parts_server("--start-after", IDLE)}}}))
+    with Terminal([OPENCLAW, "mcp", "restart", "late"], cwd=person.workspace, env=person.env()) as terminal:
+        terminal.until(lambda rows: rows and " Waiting for late · " in rows[-1])
+        terminal.ends()
+        assert [row for row in terminal.screen if row] == ["late: Works"]

@@ -64,8 +64,10 @@ async def restart(context: Context, parsed: Parsed) -> int:
     async with context.open_engine() as engine:
         manager = await engine.manager()
         agent = agent_spec(engine.config, parsed.text("agent")).id
-        await manager.server(name, agent).restart()
-        await manager.readiness.started(agent, name)
+        server = manager.server(name, agent)
+        with context.console.live.waiting(f"Waiting for {clean_label(name, 60)}"):
+            await server.restart()
+            await manager.readiness.started(agent, name)
         status = _status(manager, name, agent)
     if parsed.flag("json"):
         context.console.data(status_json(status))

@@ -63,6 +63,17 @@ def _doing(manager: Manager, agent: str, began: float) -> Doing:
     return Doing(f"Waiting for {', '.join(coming)}", began)
 
 
+def _awaited(manager: Manager, awaited: Awaited, began: float, keys: str) -> Doing:
+    """The same where a person may go on without them: those that are not up by now."""
+    up = {one.name for one in manager.status(awaited.agent) if one.state == "ready"}
+    left = [name for name in awaited.servers if name not in up]
+    return Doing(f"Waiting for {_named(left or awaited.servers)}", began, keys)
+
+
+def _named(servers: Iterable[str]) -> str:
+    return ", ".join(clean_label(name, 100) for name in servers)
+
+
 @asynccontextmanager
 async def told_of_waiting(
     console: Console, manager: Manager, agent: str, surface: Surface = "terminal"
@@ -96,13 +107,12 @@ async def told_of_waiting(
                 pressed.cancel()
                 pressed = None
         elif console.interactive:
-            names = ", ".join(clean_label(name, 100) for name in event.value.servers)
             if console.cursor:
                 keys = f"Enter goes on without, {STOP}" if console.has_keys else ""
-                shown.enter_context(console.live.waiting(partial(Doing, f"Waiting for {names}", began, keys)))
+                shown.enter_context(console.live.waiting(partial(_awaited, manager, event.value, began, keys)))
             else:
                 key = " (Enter goes on without)" if console.has_keys else ""
-                console.note(console.dim(f"Waiting for {names}{key}"))
+                console.note(console.dim(f"Waiting for {_named(event.value.servers)}{key}"))
             if pressed is None:
                 pressed = asyncio.create_task(skip())
 

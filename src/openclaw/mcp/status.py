@@ -98,9 +98,8 @@ class ServerStatus(msgspec.Struct, frozen=True):
         if self.state == "ready":
             up = "Works" if self.is_passing else up_words(self.pid)
             return f"{up}. {said}" if said else up
-        if self.state == "stopped" and self.is_passing and not said:
-            return "starts when needed"
-        return f"{self.state} ({said})" if said else self.state
+        state = "starts when needed" if self.state == "stopped" and self.is_passing else self.state
+        return f"{state} ({said})" if said else state
 
     @property
     def word(self) -> str:
