@@ -138,11 +138,12 @@ async def test_a_conversation_is_gone_on_with_the_last_one_or_one_that_is_chosen
         await in_thread(act)
 
 
-async def test_a_window_that_waits_for_another_says_so(tmp_path: Path) -> None:
+@pytest.mark.parametrize("gateway", [True, False], ids=["gateway", "alone"])
+async def test_a_window_that_waits_for_another_says_so(tmp_path: Path, gateway: bool) -> None:
     async with talking() as model:
 
         def act() -> None:
-            with at_home(tmp_path, model, gateway=True) as place, chat(place) as first, chat(place) as second:
+            with at_home(tmp_path, model, gateway=gateway) as place, chat(place) as first, chat(place) as second:
                 first.shows(">")
                 first.type(f"hang{ENTER}")
                 first.shows("Let me think")

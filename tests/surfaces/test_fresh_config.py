@@ -1,5 +1,6 @@
 """What was written a moment ago holds for the next command, also where a gateway runs it."""
 
+import json
 from pathlib import Path
 
 from parts.gateways import gateway_process, home, stdio_server
@@ -18,6 +19,21 @@ def test_a_tool_that_was_just_denied_is_not_called_and_one_that_was_just_allowed
 
     assert [(one.returncode, one.stdout) for one in outcomes] == [(2, ""), (0, "hi\n")] * 3
     assert "tools.deny" in outcomes[0].stderr
+
+
+def test_the_model_that_was_just_chosen_answers(tmp_path: Path) -> None:
+    with home(tmp_path) as place:
+        config = place.script(*[{"text": "ok"}] * 9)
+        config["models"]["providers"]["play"]["models"] = ["one", "two"]
+        place.save(config)
+        with gateway_process(place) as gateway:
+            gateway.wait_until("The gateway is up")
+            answered = []
+            for name in ("play/two", "play/one") * 3:
+                place.run("config", "set", "agents.defaults.model", name)
+                answered.append(json.loads(place.run("agent", "--json", "-m", "hi").stdout)["model"])
+
+    assert answered == ["play/two", "play/one"] * 3
 
 
 def test_a_server_that_another_process_added_is_known_to_the_gateways_next_command(tmp_path: Path) -> None:
