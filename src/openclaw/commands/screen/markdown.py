@@ -51,6 +51,8 @@ _MOST_CODE = 40
 _MOST_AT_ONCE = 60
 # What stands beside a quotation.
 _BAR = "▌"
+# What is shown as it stands until what it marks has ended, or the other way round: a pair of stars within code.
+_MARKS = frozenset("*_~`[]()!<>\\|")
 # Where the words of a row begin, styles included.
 _START = re.compile(rf"(?:\x1b\[[0-9;]*m|[\s{_BAR}])*")
 # Text below this many columns is cut by the terminal instead.
@@ -219,13 +221,16 @@ def _is_blank(row: str) -> bool:
 
 
 def _letters(row: str) -> str:
-    """What of a row does not change with the width: neither its blanks nor the bar beside a quotation."""
-    return "".join(STYLE.sub("", row).replace(_BAR, "").split())
+    """What of a row changes neither with the width nor with what follows: no blanks, bars and marks."""
+    return "".join(character for character in STYLE.sub("", row) if _is_letter(character))
+
+
+def _is_letter(character: str) -> bool:
+    return not character.isspace() and character != _BAR and character not in _MARKS
 
 
 def _known(letters: str, given: str) -> int:
-    """How many of these letters were given out. A mark that was one of them is none any more when what it marks has ended: it became a
-    style."""
+    """How many of these letters were given out. Some that were are gone when a mark ends: the title of a link."""
     if letters.startswith(given):
         return len(given)
     place = 0
@@ -249,10 +254,10 @@ def _after(rows: Sequence[str], given: int) -> list[str]:
 
 
 def _without(row: str, letters: int) -> str:
-    """A row without its first letters, which begins where it began; its styles stay."""
+    """A row without its first letters and the marks behind them, which begins where it began; its styles stay."""
     start = _START.match(row)
     indent = start[0] if start else ""
-    kept, left = "", letters
+    kept, left, is_behind = "", letters, False
     place = len(indent)
     while place < len(row):
         style = STYLE.match(row, place)
@@ -260,9 +265,10 @@ def _without(row: str, letters: int) -> str:
             kept += style[0]
             place = style.end()
             continue
-        if left <= 0:
+        is_behind = is_behind or (left <= 0 and row[place] not in _MARKS)
+        if is_behind:
             kept += row[place]
-        elif not row[place].isspace():
+        elif _is_letter(row[place]):
             left -= 1
         place += 1
     return indent + kept.lstrip(" ")

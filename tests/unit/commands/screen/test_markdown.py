@@ -88,12 +88,13 @@ LONG = " ".join(f"word{number}" for number in range(60))
         f"So **{LONG}** it is.",
         f"So ~~{LONG}~~ it is.",
         f"So `{LONG}` it is.",
+        f"So `{LONG.replace('word2', '**word2').replace(' word3', '** word3')}` it is.",
         f"- **{LONG}** it is.\n- So.",
         f"> **{LONG}** it is.",
         f"See [the manual](https://example.org/{'-'.join(LONG.split())}) for more.",
         f"See ![the picture](https://example.org/{'-'.join(LONG.split())}) for more.",
     ],
-    ids=["bold", "struck", "code", "list", "quotation", "link", "picture"],
+    ids=["bold", "struck", "code", "code with marks", "list", "quotation", "link", "picture"],
 )
 def test_what_is_marked_over_many_rows_loses_and_repeats_no_letter_when_the_mark_ends(text: str, width: int) -> None:
     def letters(rows: list[str]) -> str:
