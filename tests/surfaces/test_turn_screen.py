@@ -13,8 +13,10 @@ import pytest
 
 from openclaw.commands.screen.columns import in_ascii
 from openclaw.commands.screen.markdown import MarkdownRows
+from parts.command_line import local_model
 from parts.gateways import PROGRAM, Home, gateway_process, home, stdio_server
 from parts.media_server import png
+from parts.model_servers import Answer, ChatServer, Hold
 from parts.program import OPENCLAW, Program
 from parts.talking_model import MARKDOWN, THOUGHTS, TalkingModel
 from parts.terminal import CONTROL_C, CONTROL_D, ENTER, Terminal
@@ -376,3 +378,21 @@ async def test_that_a_vendor_is_asked_again_is_told_while_one_waits_and_not_afte
     assert "local " in waiting
     assert screen[0].startswith("stopped (error): local ")
     assert "trying again" not in "".join(screen)
+
+
+def try_the_model(person: Program, command: str, told: str) -> None:
+    with Terminal([OPENCLAW, *command.split()], cwd=person.workspace, env=person.env()) as terminal:
+        terminal.until(lambda rows: waits(rows, told))
+        terminal.type(CONTROL_C)
+        assert terminal.ends()[0] == 130
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [("models test", "Asking local/local-model for a word"), ("doctor", "Asking the model and the servers")],
+)
+async def test_who_tries_a_model_sees_which_one_is_asked(person: Program, command: str, told: str) -> None:
+    async with ChatServer([Answer([Hold()])]) as model:
+        person.configure(json.dumps(local_model(model.url, model.key)))
+        await asyncio.to_thread(try_the_model, person, command, told)
+        await model.gone.wait()

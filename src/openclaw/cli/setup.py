@@ -18,7 +18,7 @@ from openclaw.cli.keys import check_vendor, forget_key, keep_key, usable
 from openclaw.cli.prompts import Prompts, StoppedError
 from openclaw.commands.dispatch import Context, run_command
 from openclaw.commands.import_search import search
-from openclaw.commands.models import catalog_of, doubts, model_path, tried_line, try_model
+from openclaw.commands.models import asking, catalog_of, doubts, model_path, tried_line, try_model
 from openclaw.commands.parse import Parsed
 from openclaw.config.agents import agent as agent_spec
 from openclaw.config.edit import edit_file, remove_whole, set_value
@@ -172,7 +172,8 @@ async def _of_vendor(context: Context, prompts: Prompts, config: Config, vendor:
             if kept.warning:
                 context.console.note(kept.warning)
     async with context.open_engine() as engine, catalog_of(engine) as models:
-        offered = await models.offered(vendor)
+        with context.console.live.waiting(f"Asking {vendor}"):
+            offered = await models.offered(vendor)
         usual = VENDORS[vendor].model if vendor in VENDORS else ""
         default = usual if usual in offered else next(iter(offered), usual)
         for left in reversed(range(1 if prompts.unattended else _TRIES)):
@@ -218,9 +219,9 @@ async def _take_back(context: Context, vendor: str) -> None:
 
 async def _works(context: Context, prompts: Prompts, name: str) -> bool:
     """Whether the model answers, or is to be used all the same."""
-    context.console.note(f"Asking {name} for a word …")
     async with context.open_engine() as engine, catalog_of(engine) as models:
-        tried = await try_model(models, name)
+        with context.console.live.waiting(asking(name)):
+            tried = await try_model(models, name)
     context.console.note(tried_line(context.console, tried))
     return not tried.error or await prompts.yes("Use it all the same?", default=False)
 

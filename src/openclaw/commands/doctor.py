@@ -102,7 +102,10 @@ async def _all(context: Context, *, asks: bool) -> AsyncIterator[Check]:
         tokens = await _tokens(app)
         specs = [agent(app.config, name) for name in agent_ids(app.config)]
         # At the same time: each takes as long as the slowest.
-        models, servers = await asyncio.gather(models_of(app, specs, asks=asks), server_checks(context, app, asks=asks))
+        with context.console.live.waiting("Asking the model and the servers"):
+            models, servers = await asyncio.gather(
+                models_of(app, specs, asks=asks), server_checks(context, app, asks=asks)
+            )
         for spec in specs:
             async for check in _agent(app, spec, models[spec.id], asks=asks):
                 yield check

@@ -130,7 +130,8 @@ async def list_models(context: Context, parsed: Parsed) -> int:
         if vendor:
             _known(models, vendor)
         asked = [vendor] if vendor else await _worth_asking(models, used)
-        offers = await asyncio.gather(*(_offer(models, one) for one in asked))
+        with context.console.live.waiting(f"Asking {', '.join(asked)}"):
+            offers = await asyncio.gather(*(_offer(models, one) for one in asked))
     if parsed.flag("json"):
         context.console.data(_offers_json(offers, used))
     else:
@@ -197,12 +198,18 @@ async def test(context: Context, parsed: Parsed) -> int:
         tried = []
         for name in wanted:
             # One after the other: two at a time would slow each other down on a machine of one's own.
-            tried.append(one := await try_model(models, name))
+            with context.console.live.waiting(asking(name)):
+                tried.append(one := await try_model(models, name))
             if not parsed.flag("json"):
                 context.console.line(tried_line(context.console, one))
     if parsed.flag("json"):
         context.console.data([_tried_json(one) for one in tried])
     return 1 if any(one.error for one in tried) else 0
+
+
+def asking(name: str) -> str:
+    """What is said while one waits for that word."""
+    return f"Asking {one_line(name, 100)} for a word"
 
 
 async def try_model(models: Models, name: str) -> Tried:
@@ -263,7 +270,8 @@ async def set_model(context: Context, parsed: Parsed) -> int:
     console, agent = context.console, parsed.text("agent")
     async with opened(context) as (config, models):
         name = models.full_name(parsed.text("model"))
-        doubt = await doubts(models, name)
+        with console.live.waiting(f"Asking {name.partition('/')[0]}"):
+            doubt = await doubts(models, name)
         if doubt.unknown and not parsed.flag("yes"):
             if console.asker.can("approval"):
                 console.note(doubt.text)
