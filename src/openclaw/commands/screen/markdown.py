@@ -53,6 +53,7 @@ _MOST_AT_ONCE = 60
 _BAR = "▌"
 # What is shown as it stands until what it marks has ended, or the other way round: a pair of stars within code.
 _MARKS = frozenset("*_~`[]()!<>\\|")
+_NO_LETTERS = dict.fromkeys(map(ord, [*_MARKS, _BAR]))
 # Where the words of a row begin, styles included.
 _START = re.compile(rf"(?:\x1b\[[0-9;]*m|[\s{_BAR}])*")
 # Text below this many columns is cut by the terminal instead.
@@ -222,11 +223,7 @@ def _is_blank(row: str) -> bool:
 
 def _letters(row: str) -> str:
     """What of a row changes neither with the width nor with what follows: no blanks, bars and marks."""
-    return "".join(character for character in STYLE.sub("", row) if _is_letter(character))
-
-
-def _is_letter(character: str) -> bool:
-    return not character.isspace() and character != _BAR and character not in _MARKS
+    return "".join(STYLE.sub("", row).translate(_NO_LETTERS).split())
 
 
 def _known(letters: str, given: str) -> int:
@@ -268,7 +265,7 @@ def _without(row: str, letters: int) -> str:
         is_behind = is_behind or (left <= 0 and row[place] not in _MARKS)
         if is_behind:
             kept += row[place]
-        elif _is_letter(row[place]):
+        elif _letters(row[place]):
             left -= 1
         place += 1
     return indent + kept.lstrip(" ")
