@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
-from openclaw.commands.screen.columns import fold, table_rows
+from openclaw.commands.screen.columns import fold, in_ascii, table_rows
 from openclaw.content import to_json
 from openclaw.conversation import Asker, Nobody, Question
 from openclaw.security.external import clean_terminal, escape_json
@@ -204,6 +204,9 @@ class Console(msgspec.Struct, frozen=True):
         return self._style("31", text)
 
     def _clean(self, text: str) -> str:
+        if not self.utf8:
+            # Before it is laid out: some of our signs are wider then.
+            text = in_ascii(text)
         if not self.colour or "\x1b" not in text:
             return clean_terminal(text)
         return "".join(piece if _STYLE.fullmatch(piece) else clean_terminal(piece) for piece in _STYLE.split(text))

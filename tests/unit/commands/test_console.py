@@ -117,6 +117,13 @@ def test_lines_are_folded_on_a_screen_and_what_others_wrote_is_not() -> None:
     )
 
 
+def test_in_ascii_what_is_wider_there_is_folded_as_it_is_shown() -> None:
+    said: list[str] = []
+    console = Console(said.append, said.append, width=20, screen=True, utf8=False)
+    console.line("one two three four…")
+    assert "".join(said) == "one two three\nfour...\n"
+
+
 @pytest.mark.parametrize("colour", [False, True])
 def test_no_line_drives_a_screen_but_by_the_styles_of_the_console(*, colour: bool) -> None:
     printed: list[str] = []

@@ -27,7 +27,7 @@ from openclaw.agent.events import (
 )
 from openclaw.app import Reply
 from openclaw.commands.console import Console, Doing
-from openclaw.commands.screen.columns import fold
+from openclaw.commands.screen.columns import fold, in_ascii
 from openclaw.commands.screen.pictures import sequence
 from openclaw.commands.screen.spent import spent_line
 from openclaw.content import Audio, File, Image, Text, ToolCall, Usage
@@ -300,10 +300,14 @@ class _ScreenAnswer:
             if is_foreign:
                 self._finish()
                 width = max(self._console.columns() - 2, 20)
-                for line in fold(clean_terminal(text).strip("\n"), width).split("\n"):
+                for line in fold(self._clean(text).strip("\n"), width).split("\n"):
                     self._console.line(f"{self._console.dim('│')} {line}")
             elif text:
-                self._markdown().feed(clean_terminal(text))
+                self._markdown().feed(self._clean(text))
+
+    def _clean(self, text: str) -> str:
+        # In ASCII some signs are wider, which has to be known before they are laid out.
+        return clean_terminal(text if self._console.utf8 else in_ascii(text))
 
     def _markdown(self) -> "MarkdownRows":
         if self._rows is None:
