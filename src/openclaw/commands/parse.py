@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from openclaw.config.wording import nearest
+from openclaw.config.wording import closest, nearest
 from openclaw.errors import UsageError
 
 # What a value names, so that it can be completed: the names that are known, or files.
@@ -198,9 +198,7 @@ def _descend(
             if (unknown := _known_to_none(kept, command, shared)) is not None:
                 # What stands behind it is its value, and no command.
                 raise _no_option(_line(root, trail), unknown, [o.flag for o in known])
-            hint = (
-                nearest(word, [c.name for c in command.children if not c.hidden]) or f"Try: {_line(root, trail)} --help"
-            )
+            hint = _meant(word, command) or f"Try: {_line(root, trail)} --help"
             raise UsageError(f"{_line(root, trail)}: there is no command {word!r}.", hint=hint)
         command, trail = child, (*trail, child.name)
         queue.pop(0)
@@ -215,6 +213,15 @@ def _known_to_none(words: Sequence[str], group: Command, shared: Sequence[Option
     every = [*shared, *(option for child in group.children for option in child.options)]
     known = {o.flag: o for o in every} | {o.short: o for o in every if o.short}
     return next((word for word in words if word.startswith("-") and _option(word, known)[0] is None), None)
+
+
+def _meant(word: str, command: Command) -> str:
+    """A hint at the command that a misspelt word was to be; of a word that other programs have, at what it means here."""
+    if near := nearest(word, [child.name for child in command.children if not child.hidden]):
+        return near
+    meanings = {child.name: " ".join(child.means) for child in command.children if child.hidden and child.means}
+    found = closest(word, [*meanings])
+    return f'Did you mean "{meanings[found]}"?' if found else ""
 
 
 def _no_option(line: str, word: str, known: Sequence[str]) -> UsageError:

@@ -86,9 +86,15 @@ def choice(words: Sequence[str]) -> str:
 
 
 def nearest(word: str, known: Sequence[str]) -> str:
-    """A hint that names the nearest known word, whatever its case and its underscores; empty when none is near."""
+    """A hint that names the nearest known word; empty when none is near."""
+    found = closest(word, known)
+    return f'Did you mean "{found}"?' if found else ""
+
+
+def closest(word: str, known: Sequence[str]) -> str:
+    """The nearest known word, whatever its case and its underscores; empty when none is near."""
     from difflib import get_close_matches
 
     folded = {name.replace("_", "").replace("-", "").lower(): name for name in known}
     found = get_close_matches(word[:80].replace("_", "").replace("-", "").lower(), folded, n=1)
-    return f'Did you mean "{folded[found[0]]}"?' if found else ""
+    return folded[found[0]] if found else ""

@@ -49,3 +49,12 @@ def test_help_and_suggestions_have_one_name_for_one_thing() -> None:
     assert "\n  list " not in shown
     with pytest.raises(UsageError, match='Did you mean "servers"'):
         parse(ROOT, ["mcp", "severs"], SHARED)
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("logz", "gateway logs"), ("versoin", "--version"), ("mcp lst", "servers"), ("mcp lgoin x", "auth")],
+)
+def test_a_misspelt_word_from_elsewhere_is_answered_with_what_it_means_here(typed: str, meant: str) -> None:
+    with pytest.raises(UsageError, match=f'Did you mean "{meant}"'):
+        parse(ROOT, typed.split(), SHARED)
