@@ -36,6 +36,7 @@ class FleetGrants:
         self._grants: tuple[Grant, ...] = ()
         self._used: dict[str, str] = {}
         self._revision = 0
+        self._day = date.today()
         self._noting: set[asyncio.Task[None]] = set()
         self._followers: list[Callable[[], None]] = []
         revisions.follow(GRANT, self._load)
@@ -43,7 +44,12 @@ class FleetGrants:
     @property
     def revision(self) -> int:
         # Another number while nothing is known: whoever kept a verdict decides anew.
-        return self._revision if self._revisions.is_checked else -1
+        if not self._revisions.is_checked:
+            return -1
+        if (day := date.today()) != self._day:
+            self._day = day
+            self._revision += 1
+        return self._revision
 
     @property
     def good_until(self) -> float:

@@ -58,7 +58,7 @@ class Grants(Protocol):
 
     @property
     def revision(self) -> int:
-        """Changes whenever the grants do."""
+        """Changes whenever the grants do, and with the day: that one is used is noted by the day."""
         ...
 
     @property
@@ -102,9 +102,17 @@ class Grants(Protocol):
 class GrantStore:
     """Those of one machine, in a file; without one in the process alone."""
 
-    def __init__(self, file: Path | None = None, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        file: Path | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        today: Callable[[], date] = date.today,
+    ) -> None:
         self._file = file
         self._clock = clock
+        self._today = today
+        self._day = today()
         self._kept: tuple[KeptGrant, ...] = ()
         self._grants: tuple[Grant, ...] = ()
         self._stamp: _Stamp = _NEVER
@@ -119,6 +127,9 @@ class GrantStore:
         if now >= self._look_at:
             self._look_at = now + LOOK_EVERY
             self._look()
+            if (day := self._today()) != self._day:
+                self._day = day
+                self._revision += 1
         return self._revision
 
     @property
@@ -170,11 +181,15 @@ class GrantStore:
 
     def used(self, ids: Iterable[str]) -> None:
         """When another process has the file, the next time."""
-        wanted, today = set(ids), date.today().isoformat()
+        wanted, today = set(ids), self._today().isoformat()
         if not any(one.grant.id in wanted and one.last_used != today for one in self._kept):
             return
+        before = self._revision
         with self._writing(waits=False) as kept:
             kept[:] = [msgspec.structs.replace(one, last_used=today) if one.grant.id in wanted else one for one in kept]
+        if self._revision != before:
+            # What others did was read on the way.
+            self._tell()
 
     async def close(self) -> None:
         """Every use is noted by now."""

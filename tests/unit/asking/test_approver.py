@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -624,6 +625,22 @@ async def test_a_tool_that_a_person_confirmed_is_looked_at_once_in_a_while_in_ca
     assert await GrantStore(tmp_path / "approvals.json").revoke("g_1")
     now += LOOK_EVERY
     assert "the person declined" in await desk.call(tool, here(person), text="e")
+
+
+@pytest.mark.parametrize("as_read", [True, False])
+async def test_that_a_grant_is_used_is_noted_every_day_however_long_the_program_runs(
+    tmp_path: Path, as_read: bool
+) -> None:
+    now, day = 0.0, date(2026, 2, 28)
+    store = GrantStore(tmp_path / "approvals.json", clock=lambda: now, today=lambda: day)
+    desk = Desk(grants=store, clock_of_calls=lambda: now)
+    await store.add(replace(READS_ONLY, as_read=as_read))
+    tool, used = desk.tool(), list[str]()
+    for _ in range(3):
+        assert [await desk.call(tool, here(), text=text) for text in ("a", "b")] == ["done"] * 2
+        used.append((await store.kept())[0].last_used)
+        now, day = now + LOOK_EVERY, day + timedelta(days=1)
+    assert used == ["2026-02-28", "2026-03-01", "2026-03-02"]
 
 
 async def test_what_may_change_our_config_or_state_is_asked_about_whatever_was_granted(tmp_path: Path) -> None:

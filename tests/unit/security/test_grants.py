@@ -51,6 +51,16 @@ async def test_who_follows_hears_of_what_another_process_did_when_it_is_looked_a
     assert (one.all(), told) == ((grant(),), [1])
 
 
+async def test_who_follows_hears_of_what_another_process_did_also_when_a_use_is_noted(file: Path) -> None:
+    one, other = GrantStore(file), GrantStore(file)
+    await one.add(grant(1), grant(2))
+    told: list[tuple[str, ...]] = []
+    one.follow(lambda: told.append(tuple(known.id for known in one.all())))
+    await other.revoke("g_1")
+    one.used(["g_2"])
+    assert told == [("g_2",)]
+
+
 async def test_what_two_add_is_all_kept(file: Path) -> None:
     one, other = GrantStore(file), GrantStore(file)
     await one.add(grant(1))
