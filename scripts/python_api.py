@@ -105,7 +105,7 @@ MEMBERS: dict[str, tuple[str, ...]] = {
 # Fields that say nothing to a program.
 _HIDDEN = {
     "Tool": {"facts", "run", "kind", "label", "read_only", "timeout"},
-    "Dependencies": {"signed_in", "lets_fetch"},
+    "Dependencies": {"signed_in", "lets_fetch", "tools_differ"},
 }
 # In place of docstrings that are for who works on OpenClaw.
 _PROSE = {

@@ -205,6 +205,7 @@ class Engine:
                 handlers_of=self._handlers,
                 place=None if self.placement is None else self.placement.place,
                 homes=None if self.fleet is None else self.fleet.homes,
+                tools_differ=self._forget_verdicts,
                 trace=None if self.telemetry is None else self.telemetry.requests,
             ),
             state=self.paths.data_dir / "mcp",
@@ -262,12 +263,15 @@ class Engine:
         self._policies.clear()
         self._rules.clear()
         self._own_places = None
-        if "approver" in self.__dict__:
-            self.approver.forget()
+        self._forget_verdicts()
         self._agents.clear()
         # References may mean something else now.
         self.__dict__.pop("resolver", None)
         self._warn()
+
+    def _forget_verdicts(self) -> None:
+        if "approver" in self.__dict__:
+            self.approver.forget()
 
     async def _follow(self, roots: Mapping[ServerSpec, frozenset[Path]]) -> None:
         """`roots` are those of servers by the config before."""

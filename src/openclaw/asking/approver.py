@@ -109,8 +109,9 @@ class Approver:
     """`approver.approve` is an `Approve`: why a call may not be made, in words that end a sentence; None when it may.
 
     `rules` gives those of an agent, the same object for as long as they are the same; `own` what is ours. Whoever changes either says so
-    (`forget`). `home` is what `~/` in patterns stands for. `decision` is what policy says of a tool and an agent, the same object at every
-    call of it and at those alone: what needs nobody's approval is marked there. To be left out where others approve in our place.
+    (`forget`), and so does who knows that tools are others by now: a turn may still call one as it was offered. `home` is what `~/` in
+    patterns stands for. `decision` is what policy says of a tool and an agent, the same object at every call of it and at those alone:
+    what needs nobody's approval is marked there. To be left out where others approve in our place.
     """
 
     def __init__(
@@ -144,9 +145,10 @@ class Approver:
         self._lines: WeakKeyDictionary[Declined, asyncio.Lock] = WeakKeyDictionary()
 
     def forget(self) -> None:
-        """Keep no verdict any longer: rules or places of ours are others from now on."""
+        """Keep no verdict any longer: rules, places of ours, or what is known of tools are others from now on."""
         for kept in self._kept:
             kept.clear()
+        self._facts.clear()
         self._unclear()
 
     def _unclear(self) -> None:
@@ -285,8 +287,12 @@ class Approver:
             if len(all_kept) >= _MOST_KEPT:
                 all_kept.clear()
             revision = self._grants.revision if used else None
-            if (used and not self._grants.has(used)) or case.rules is not self._rules(case.agent):
-                # Revoked, or ruled otherwise, since it was looked up.
+            if (
+                (used and not self._grants.has(used))
+                or case.rules is not self._rules(case.agent)
+                or case.facts is not self._facts_of(case.tool)
+            ):
+                # Revoked, ruled otherwise or changed by its server since it was looked up.
                 return
             own = None if case.risk.only_reads else self._own()
             plain_names = None if reaches_nobody(case.facts) else _plain_names(case.arguments)

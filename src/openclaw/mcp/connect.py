@@ -89,6 +89,9 @@ class Dependencies(msgspec.Struct, frozen=True):
     # Programs are looked for on the search path of a gateway, which may be another than that of whoever reads what is said of them.
     is_gateway: bool = False
     environ: Mapping[str, str] = msgspec.field(default_factory=lambda: os.environ)
+    # Told when tools are others than before, or are described otherwise: who keeps something of what they were forgets it. Called in the
+    # event loop.
+    tools_differ: Callable[[], None] = lambda: None
     # Who traces the requests of a connection to a server.
     trace: Callable[[ServerSpec], RequestTrace] | None = None
 

@@ -614,7 +614,14 @@ class Manager:
     def _make_view(self, specs: Sequence[ServerSpec], reserved: Iterable[str]) -> View:
         servers = {spec.name: self._pool.shared[shared_spec(spec)] for spec in specs if is_wanted(spec)}
         return View(
-            specs, servers, self._options, reserved, pool=self._pool, readiness=self.readiness, media=self._media
+            specs,
+            servers,
+            self._options,
+            reserved,
+            pool=self._pool,
+            readiness=self.readiness,
+            media=self._media,
+            tools_differ=self._dependencies.tools_differ,
         )
 
     # What agents and sessions see

@@ -54,6 +54,7 @@ class View:
         pool: ServerPool,
         readiness: Readiness,
         media: MediaStore | None,
+        tools_differ: Callable[[], None] = lambda: None,
     ) -> None:
         self.specs = {spec.name: spec for spec in specs}
         self.servers = dict(servers)
@@ -62,6 +63,7 @@ class View:
         self._pool = pool
         self._readiness = readiness
         self._media = media
+        self._tools_differ = tools_differ
         self._made: dict[str, tuple[ToolEntry, Tool]] = {}
         self._checkers = CheckerCache()
         self._list: list[Tool] | None = None
@@ -105,6 +107,7 @@ class View:
 
     def _changed(self, server: str, difference: Difference) -> None:
         self._list = None
+        self._tools_differ()
         for name in difference.removed:
             self._made.pop(name, None)
         for name in difference.added:

@@ -512,6 +512,31 @@ async def test_a_tool_that_its_server_changes_while_it_is_asked_about_is_not_cal
     assert await desk.call(tool, here(Person("once")), text="milk") == "done"
 
 
+@pytest.mark.parametrize("is_confirmed", [True, False])
+async def test_what_was_granted_for_a_tool_ends_once_its_server_is_known_to_have_changed_it(
+    desk: Desk, is_confirmed: bool
+) -> None:
+    now = [FACTS]
+    await desk.grants.add(READS_ONLY if is_confirmed else replace(READS_ONLY, as_read=False))
+    tool, person = replace(desk.tool(), facts=lambda: now[0]), Person(NO)
+    assert [await desk.call(tool, here(person), text=text) for text in ("a", "b")] == ["done"] * 2
+    now[0] = replace(FACTS, definition="digest two")
+    desk.approver.forget()
+    assert await desk.call(tool, here(person), text="c") == "notes__add was not called: the person declined."
+
+
+async def test_what_was_decided_of_a_tool_that_its_server_changed_meanwhile_holds_for_no_other_call(desk: Desk) -> None:
+    now = [TRUSTED]
+    reads = replace(desk.tool(), facts=lambda: now[0])
+    # So much is looked at beside everything else.
+    call = asyncio.create_task(desk.call(reads, here(), **{f"key{number}": "x" for number in range(1_001)}))
+    await asyncio.sleep(0)
+    now[0] = replace(TRUSTED, definition="digest two", approval="deny")
+    desk.approver.forget()
+    assert await asyncio.wait_for(call, GUARD) == "done"
+    assert await desk.call(reads, here()) == 'notes__add was not called: its server says approval "deny".'
+
+
 async def test_a_tool_that_is_taken_away_while_it_is_asked_about_is_not_called(desk: Desk) -> None:
     tool = desk.tool()
     asked = asyncio.Event()
