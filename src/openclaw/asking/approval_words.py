@@ -31,7 +31,8 @@ def question_about(
     who = tool.origin or "The agent"
     wish = f"{who} wants to call {title}" if tool.origin else f"{who} wants to use {title}"
     reasons = [f"Asked because {verdict}.{_TYPED if typed else ''}"]
-    if verdict.step == 11 and _is_changed(case):
+    # A rule that asks is asked again whatever was granted.
+    if verdict.step != 5 and _is_changed(case):
         reasons.append(_CHANGED)
     if by_panel:
         reasons.append(_BY_PANEL)
