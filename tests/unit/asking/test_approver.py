@@ -324,6 +324,22 @@ async def test_a_tool_that_changed_or_a_server_that_is_another_inherits_nothing(
     assert await desk.call(desk.tool("notes__plus"), here(person)) == "done"
 
 
+async def test_that_a_tool_was_allowed_and_has_changed_is_said_unless_a_rule_asks_whatever_was_allowed(
+    desk: Desk,
+) -> None:
+    await desk.call(desk.tool(), here(Person("any")))
+    changed, person = desk.tool(facts=replace(FACTS, definition="digest two")), Person(NO)
+    await desk.call(changed, here(person, read="Write to mark."), to="mark")
+    desk.rules = Rules(ask=PatternSet([parse("notes__add")]))
+    desk.approver.forget()
+    await desk.call(changed, here(person), to="mark")
+    asked = [question.approval for question in person.asked if question.approval is not None]
+    assert [one.reasons[1:] for one in asked] == [
+        ("You allowed calls of this tool before. Its server has changed it since.",),
+        (),
+    ]
+
+
 async def test_what_a_grant_let_run_is_looked_up_again_when_another_process_revokes_it(tmp_path: Path) -> None:
     now = 0.0
     desk = Desk(grants=GrantStore(tmp_path / "approvals.json", clock=lambda: now))
