@@ -50,7 +50,7 @@ class Standstill:
 class PausingAsker:
     """An asker that is inside of `pause()` while it waits for an answer. Whoever waits for more than that may be in there longer.
 
-    `while_waiting` is entered with it, and so is what the asker behind this one pauses. `waited` is how many seconds it was in there.
+    `while_waiting` is entered with it, and so is what the asker behind this one pauses.
     """
 
     def __init__(
@@ -60,13 +60,18 @@ class PausingAsker:
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.waited = 0.0
+        self._waited = 0.0
         self._asker = asker
         self._while_waiting = while_waiting
         self._clock = clock
         # How many wait at the same time, and since when.
         self._waiting = 0
         self._since = 0.0
+
+    @property
+    def waited(self) -> float:
+        """How many seconds it was in there: also when it still is, since what a server asks may outlast the call that it belongs to."""
+        return self._waited + (self._clock() - self._since if self._waiting else 0.0)
 
     def can(self, kind: QuestionKind) -> bool:
         return self._asker.can(kind)
@@ -91,7 +96,7 @@ class PausingAsker:
         finally:
             self._waiting -= 1
             if not self._waiting:
-                self.waited += self._clock() - self._since
+                self._waited += self._clock() - self._since
 
 
 def paused(asker: Asker) -> AbstractAsyncContextManager[None]:

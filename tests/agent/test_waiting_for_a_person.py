@@ -143,6 +143,36 @@ async def test_the_seconds_of_a_call_are_told_without_those_in_which_a_person_th
     assert [end.seconds for end in ends(stage.events)] == [5.0]
 
 
+async def test_so_are_those_of_a_call_that_is_over_while_what_its_server_asked_still_waits_and_it_takes_no_place_again(
+    stage: Stage, person: Person
+) -> None:
+    seconds = 0.0
+    stage.clock = lambda: seconds
+    asked: list[asyncio.Task[Answer]] = []
+    waited: list[float] = []
+
+    async def asking_by_a_connection(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
+        nonlocal seconds
+        asker = invocation.conversation.asker
+        assert isinstance(asker, PausingAsker)
+        asked.append(asyncio.create_task(asker.ask(Question("form", "Which?"))))
+        await person.asked.acquire()
+        seconds += 1_000.0
+        waited.append(asker.waited)
+        return result("given up")
+
+    async def late(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
+        person.says()
+        await asked[0]
+        return result("done")
+
+    stage.tools = [tool("asking", asking_by_a_connection, timeout=None), tool("late", late, timeout=None)]
+    script = Script([calls(ToolCall("1", "asking", {})), calls(ToolCall("2", "late", {})), says("Done.")])
+    async with asyncio.timeout(GUARD):
+        await stage.run(script, parallel_calls=1)
+    assert ([end.seconds for end in ends(stage.events)], waited) == ([0.0, 0.0], [1_000.0])
+
+
 async def test_so_are_those_of_a_call_that_another_call_makes_and_of_the_call_that_makes_it(
     stage: Stage, person: Person
 ) -> None:

@@ -380,20 +380,27 @@ class _InnerCalls(msgspec.Struct, eq=False):
 
 
 class _Slot:
-    """A call's place among those that run side by side. `lent_for` is how many seconds others could have it."""
+    """A call's place among those that run side by side. What a server asks comes by its connection, and may still wait for its answer when
+    the call that it belongs to is over."""
 
     def __init__(self, room: asyncio.Semaphore, clock: Callable[[], float]) -> None:
         self._room = room
         self._clock = clock
-        self._is_held = False
+        self._is_held = self._is_over = False
         self._lent = 0
-        self._lent_since = self.lent_for = 0.0
+        self._lent_since = self._lent_for = 0.0
+
+    @property
+    def lent_for(self) -> float:
+        """How many seconds others could have it."""
+        return self._lent_for + (self._clock() - self._lent_since if self._lent else 0.0)
 
     async def __aenter__(self) -> "_Slot":
         await self._take()
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        self._is_over = True
         self._give()
 
     @asynccontextmanager
@@ -408,8 +415,8 @@ class _Slot:
         finally:
             self._lent -= 1
             if not self._lent:
-                self.lent_for += self._clock() - self._lent_since
-        if not self._lent:
+                self._lent_for += self._clock() - self._lent_since
+        if not self._lent and not self._is_over:
             await self._take()
 
     async def _take(self) -> None:
