@@ -11,6 +11,8 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, context
 
 from openclaw.conversation import Answer, Asker, Question, QuestionKind
 
+_WITHDRAWN = Answer("cancel", why="withdrawn")
+
 
 class Standstill:
     """A limit of time that does not run while anybody waits: `with standstill.waiting():`. Several may wait at the same time."""
@@ -67,6 +69,9 @@ class PausingAsker:
         # How many wait at the same time, and since when.
         self._waiting = 0
         self._since = 0.0
+        # The questions that are open.
+        self._asking: set[asyncio.Future[Answer]] = set()
+        self._is_over = False
 
     @property
     def waited(self) -> float:
@@ -78,7 +83,31 @@ class PausingAsker:
 
     async def ask(self, question: Question) -> Answer:
         async with self.pause():
-            return await self._asker.ask(question)
+            # One sign-in is for all calls that wait for it.
+            return await (self._asker.ask(question) if question.kind == "sign-in" else self._answer(question))
+
+    async def _answer(self, question: Question) -> Answer:
+        """What the person says, as long as the call that it is about goes on."""
+        if self._is_over:
+            return _WITHDRAWN
+        asking = asyncio.ensure_future(self._asker.ask(question))
+        self._asking.add(asking)
+        try:
+            return await asking
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is None or task.cancelling() or asking in self._asking:
+                raise
+            return _WITHDRAWN
+        finally:
+            self._asking.discard(asking)
+
+    def end(self) -> None:
+        """The call is over: what was asked about it is asked no more. A server may have answered the call and not waited for the person."""
+        self._is_over = True
+        open_ones, self._asking = self._asking, set()
+        for asking in open_ones:
+            asking.cancel()
 
     @asynccontextmanager
     async def pause(self) -> AsyncIterator[None]:

@@ -143,7 +143,7 @@ async def test_the_seconds_of_a_call_are_told_without_those_in_which_a_person_th
     assert [end.seconds for end in ends(stage.events)] == [5.0]
 
 
-async def test_so_are_those_of_a_call_that_is_over_while_what_its_server_asked_still_waits_and_it_takes_no_place_again(
+async def test_what_a_server_asked_is_asked_no_more_once_its_call_is_over_and_costs_neither_its_time_nor_a_place(
     stage: Stage, person: Person
 ) -> None:
     seconds = 0.0
@@ -151,26 +151,30 @@ async def test_so_are_those_of_a_call_that_is_over_while_what_its_server_asked_s
     asked: list[asyncio.Task[Answer]] = []
     waited: list[float] = []
 
-    async def asking_by_a_connection(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
+    async def answered_at_once(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
         nonlocal seconds
         asker = invocation.conversation.asker
         assert isinstance(asker, PausingAsker)
+        # By its connection, in a task of its own.
         asked.append(asyncio.create_task(asker.ask(Question("form", "Which?"))))
         await person.asked.acquire()
         seconds += 1_000.0
         waited.append(asker.waited)
-        return result("given up")
-
-    async def late(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
-        person.says()
-        await asked[0]
+        # And one that comes too late to be shown.
+        asked.append(asyncio.create_task(asker.ask(Question("form", "Which?"))))
         return result("done")
 
-    stage.tools = [tool("asking", asking_by_a_connection, timeout=None), tool("late", late, timeout=None)]
-    script = Script([calls(ToolCall("1", "asking", {})), calls(ToolCall("2", "late", {})), says("Done.")])
+    async def heard(arguments: dict[str, Any], invocation: Invocation) -> ToolResult:
+        return result(" ".join([(await one).why for one in asked]))
+
+    stage.tools = [tool("asking", answered_at_once, timeout=None), tool("heard", heard)]
+    script = Script([calls(ToolCall("1", "asking", {})), calls(ToolCall("2", "heard", {})), says("Done.")])
     async with asyncio.timeout(GUARD):
         await stage.run(script, parallel_calls=1)
-    assert ([end.seconds for end in ends(stage.events)], waited) == ([0.0, 0.0], [1_000.0])
+    ended = ends(stage.events)
+    assert ([end.seconds for end in ended], waited) == ([0.0, 0.0], [1_000.0])
+    assert ended[1].result == result("withdrawn withdrawn")
+    assert person.asked.locked()
 
 
 async def test_so_are_those_of_a_call_that_another_call_makes_and_of_the_call_that_makes_it(

@@ -1,5 +1,6 @@
 """Servers that ask in the middle of a turn: from a config, over both vendors' wires, to the person of the conversation and back."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -68,6 +69,27 @@ async def test_with_nobody_there_the_model_reads_why(wire: Wire, api: str, tmp_p
         reply = await app.reply("Order.", talk(Nobody()))
     assert reply.text == "Nobody."
     assert "part asked a question nobody was there to answer." in json.dumps(model.requests)
+
+
+async def test_a_server_that_does_not_wait_for_its_answer_leaves_no_question_behind(tmp_path: Path) -> None:
+    person, form = Person(), {"requestedSchema": {"properties": {"dish": {"type": "string"}}}}
+    ask: dict[str, Any] = {"method": "elicitation/create", "params": {"message": "Which dish?", **form}}
+    again = {**ask, "params": {"message": "Which wine?", **form}}
+    replies = [
+        Said(calls=[Call("1", "part__ask", {**ask, "hurry": True})]),
+        Said("One."),
+        Said(calls=[Call("2", "part__ask", again)]),
+        Said("Two."),
+    ]
+    async with talking(tmp_path, ChatServer, "openai-completions", replies) as (app, _):
+        assert (await app.reply("Order.", talk(person))).text == "One."
+        turn = asyncio.create_task(app.reply("Order.", talk(person)))
+        before = 0
+        while (await person.question(before)).text != "Which wine?":
+            before += 1
+        person.answers.put_nowait(Answer("accept", {"dish": "soup"}))
+        assert (await turn).text == "Two."
+    assert [question.text for question in person.withdrawn] == ["Which dish?"] * before
 
 
 async def test_a_person_who_never_answers_holds_up_neither_the_turn_nor_the_next(tmp_path: Path) -> None:

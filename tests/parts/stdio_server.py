@@ -45,7 +45,7 @@ TOOLS = {
     "environment": "Answers with its environment, working directory and arguments, as JSON.",
     "descend": "Starts a descendant that sleeps, in the way named by `how` (child, setsid, chain, bare), and answers with its pid.",
     "deaf": "Answers, and reads nothing more.",
-    "ask": "Sends the request `method` to the client and answers with what came back, with `keep` that something did.",
+    "ask": "Sends the request `method` to the client and answers with what came back, with `keep` that something did, `hurry` at once.",
     "batch": "Answers in a batch together with a notification.",
     "open": "Opens /dev/stdout by name and answers through that.",
     "trickle": "Answers a byte at a time, `pause` seconds apart.",
@@ -228,6 +228,8 @@ def ask(id: int, arguments: dict[str, Any]) -> None:
     if arguments.get("keep"):
         KEPT.add(number)
     write({"jsonrpc": "2.0", "id": number, "method": arguments["method"], "params": arguments.get("params", {})})
+    if arguments.get("hurry"):
+        answer(ASKED.pop(number), text("hurried"))
 
 
 def receive(message: dict[str, Any], options: argparse.Namespace) -> None:
@@ -239,7 +241,8 @@ def receive(message: dict[str, Any], options: argparse.Namespace) -> None:
             file.write(f"{method}\n")
     if method is None:
         came = "kept" if id in KEPT else json.dumps({k: message[k] for k in ("result", "error") if k in message})
-        answer(ASKED.pop(id), text(came))
+        if id in ASKED:
+            answer(ASKED.pop(id), text(came))
     elif method == "server/discover":
         discover(id, params, options)
     elif method == "initialize":

@@ -136,6 +136,7 @@ class Invoke:
             seconds = clock() - started
             if pausing is not None:
                 seconds -= pausing.waited
+                pausing.end()
             self._audit.ended(entry, outcome, seconds, result_bytes=size)
             if _log.isEnabledFor(logging.DEBUG):
                 agent = invocation.agent
