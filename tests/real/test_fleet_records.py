@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import asyncpg
 import msgspec
@@ -26,6 +27,7 @@ from openclaw.fleet.faults import UnreachableError
 from openclaw.fleet.fleet import Fleet
 from openclaw.fleet.grants import FleetGrants
 from openclaw.fleet.pins import FleetPins
+from openclaw.fleet.presence import Times
 from openclaw.fleet.revisions import GOOD_FOR, Revisions
 from openclaw.fleet.tokens import SharedKey, TokenRecords
 from openclaw.grant import Grant
@@ -547,10 +549,32 @@ def run_state(id: str) -> RunState:
     return RunState(id, "main", "agent:main:x", "running", "", 0, 0.0)
 
 
+@pytest.fixture
+async def mute(url: str) -> AsyncIterator[tuple[Fleet, Fleet]]:
+    """Two that never find out by themselves that they count as dead."""
+    times = Times(beat=3600.0, ttl=3600.0, fence=3600.0)
+    fleets = fleet_at(url, name="one", times=times), fleet_at(url, name="two", times=times)
+    for fleet in fleets:
+        await fleet.begin()
+    yield fleets
+    for fleet in fleets:
+        await fleet.close()
+
+
+async def count_as_dead(fleet: Fleet) -> UUID:
+    """As one that is frozen, or cut off: it does not know it yet."""
+    me = fleet.presence.id
+    assert me is not None
+    await fleet.database.value(
+        "UPDATE openclaw.gateway SET alive_until = clock_timestamp() WHERE id = $1 RETURNING 1", me
+    )
+    return me
+
+
 async def test_a_run_is_claimed_by_one_gateway_ended_from_another_and_lost_with_its_own(
-    two: tuple[Fleet, Fleet],
+    mute: tuple[Fleet, Fleet],
 ) -> None:
-    one, other = two
+    one, other = mute
     cancelled: list[str] = []
     one.runs.on_cancel(cancelled.append)
     assert await one.runs.claim(run_state("r")) is None
@@ -566,10 +590,45 @@ async def test_a_run_is_claimed_by_one_gateway_ended_from_another_and_lost_with_
         await asyncio.sleep(0)
     assert found.reason == "cancelled"
     assert await one.runs.claim(run_state("s")) is None
-    await other.database.value("UPDATE openclaw.gateway SET alive_until = clock_timestamp() WHERE name = 'one'")
+    await count_as_dead(one)
     lost = await other.runs.claim(run_state("s"))
     assert lost is not None
     assert (lost.state, lost.reason) == ("over", "lost")
+
+
+async def test_runs_go_on_when_their_gateway_does_under_another_id_unless_somebody_was_told_that_they_are_lost(
+    mute: tuple[Fleet, Fleet],
+) -> None:
+    """One that waited for its turn would be carried out after its caller, told that it is lost, had said the same again elsewhere."""
+    one, other = mute
+    cancelled: asyncio.Queue[str] = asyncio.Queue()
+    one.runs.on_cancel(cancelled.put_nowait)
+    for id in ("kept", "told"):
+        assert await one.runs.claim(run_state(id)) is None
+    before = await count_as_dead(one)
+    told = await other.runs.find("told")
+    assert told is not None
+    assert (told.state, told.reason) == ("over", "lost")
+
+    await one.presence.gone(before)
+    assert await cancelled.get() == "told"
+    now = [await other.runs.find(id) for id in ("kept", "told")]
+    assert [(state.state, state.reason) for state in now if state] == [("running", ""), ("over", "lost")]
+    assert await one.runs.others() == [told]
+    await other.runs.cancel("kept")
+    assert await cancelled.get() == "kept"
+
+
+async def test_a_run_that_begins_when_its_gateway_counts_as_dead_is_entered_under_the_next_id(
+    mute: tuple[Fleet, Fleet],
+) -> None:
+    one, other = mute
+    before = await count_as_dead(one)
+    assert await one.runs.claim(run_state("r")) is None
+    assert one.presence.id != before
+    found = await other.runs.find("r")
+    assert found is not None
+    assert (found.state, found.reason) == ("running", "")
 
 
 async def test_a_run_that_was_refused_because_the_database_fell_silent_is_entered_nowhere(
