@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from openclaw.content import AssistantMessage, Image, Text, ToolCall, ToolMessage, UserMessage
@@ -15,6 +16,7 @@ from openclaw.conversation import Conversation, Question
 from openclaw.fleet.members import members_of
 from openclaw.fleet.migrations.steps import NEWEST
 from openclaw.fleet.moving import Sessions
+from openclaw.run_state import RunState
 from openclaw.sessions.sqlite import SqliteStore
 from openclaw.sessions.store import Store
 from parts.gateways import Home, gateway_process, home, running
@@ -339,6 +341,33 @@ async def test_a_run_is_begun_once_by_all_gateways_and_watched_from_any(
             # One of them carried it out, once.
             (info,) = await two.gateway.app.store.list()
             assert (info.key, info.messages) == ("agent:main:shared", 2)
+
+
+async def test_who_watches_a_run_of_another_gateway_is_told_its_end_also_when_the_database_failed_meanwhile(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    url = await postgres.new_database()
+    elsewhere = fleet_at(url, name="elsewhere")
+    run = RunState("mine", "main", "agent:main:x", "running", "", 0, 0.0)
+    assert await elsewhere.runs.claim(run) is None
+    with place_at(tmp_path, url) as place:
+        async with running(place) as gateway:
+            where = gateway.url + "/v1/runs/mine/events"
+            async with gateway.client.get(where, headers=gateway.headers) as response:
+                lines = response.content
+                while await lines.readline() != b": still here\n":
+                    pass
+                # Whatever is asked about runs fails at once.
+                await elsewhere.database.run(lambda one: one.execute("ALTER TABLE openclaw.run RENAME TO away"))
+                for _ in range(2):
+                    while await lines.readline() != b": still here\n":
+                        pass
+                await elsewhere.database.run(lambda one: one.execute("ALTER TABLE openclaw.away RENAME TO run"))
+                elsewhere.runs.over(msgspec.structs.replace(run, state="over", reason="done"))
+                rest = await lines.read()
+    await elsewhere.close()
+    assert b"event: ended" in rest
+    assert b'"reason":"done"' in rest
 
 
 async def test_a_turn_whose_gateway_died_says_so_in_the_conversation(postgres: PostgresServer, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ surface without a person of its own: of whoever watches `/v1/events?answers=…`
 """
 
 import asyncio
+import logging
 import re
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from typing import Annotated, Any
@@ -17,7 +18,7 @@ from openclaw.agent.events import Event, RunEnd, Sink, ToolEnd
 from openclaw.app import App, Reply
 from openclaw.content import Usage, to_json
 from openclaw.conversation import Conversation
-from openclaw.errors import UsageError
+from openclaw.errors import StoreError, UsageError
 from openclaw.gateway.http import KEEP_ALIVE, MOST_NUMBER, failure, json_response, read_object, read_query
 from openclaw.gateway.panels import Panels
 from openclaw.gateway.route import EVENTS, Route
@@ -27,6 +28,8 @@ from openclaw.media import ITEM_BYTES, MAX_FILES, MAX_IMAGES, clean_type, decode
 from openclaw.run_state import RunState
 from openclaw.sessions.key import new_key
 from openclaw.sessions.key import session_key as full_key
+
+_log = logging.getLogger(__name__)
 
 # What a browser sends back of an event; anything else is not worth an error.
 _NUMBER = re.compile(r"[0-9]{1,15}")
@@ -194,7 +197,15 @@ class RunRoutes:
         """What is told of a run of another gateway: that its events are not here, so that whoever watches reads the session, and its
         end."""
         yield RunEvent(after, "gap", to_json({"missed": 0}))
-        while (state := await self._runs.directory.find(id)) is not None and state.state == "running":
+        state: RunState | None = None
+        while True:
+            try:
+                state = await self._runs.directory.find(id)
+                if state is None or state.state == "over":
+                    break
+            except StoreError as error:
+                # How it ended is told when that can be known again.
+                _log.debug("%s", error)
             yield None
             await asyncio.sleep(_LOOK_ELSEWHERE)
         kind, data = run_event(RunEnd("error", Usage(), ""))
