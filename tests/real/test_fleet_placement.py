@@ -4,7 +4,8 @@ import asyncio
 import json
 import os
 import signal
-from collections.abc import AsyncIterator, Iterator
+import sys
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ import aiohttp
 import pytest
 
 from openclaw.mcp.server.server import LiveServer
+from parts import traced_server
+from parts.collector import Collector
 from parts.gateways import GatewayProcess, Home, Running, gateway_process, home, running
 from parts.placed_server import RELEASE, entry, lines_of, starts
 from parts.postgres import PostgresServer
@@ -22,22 +25,23 @@ pytestmark = pytest.mark.real
 
 
 @contextmanager
-def place_at(folder: Path, url: str, **servers: Any) -> Iterator[Home]:
+def place_at(folder: Path, url: str, more: Mapping[str, Any] = {}, /, **servers: Any) -> Iterator[Home]:
+    """`more` are other sections of its config."""
     folder.mkdir()
     with home(folder, env={"DATABASE": url, "TOKEN_KEY": "correct horse battery staple"}) as made:
         database = {"session": {"store": "postgres", "postgres": {"url": "${DATABASE}"}}}
-        made.save({**database, "tokenStore": {"key": "secret://env/TOKEN_KEY"}, "mcp": {"servers": servers}})
+        made.save({**database, "tokenStore": {"key": "secret://env/TOKEN_KEY"}, "mcp": {"servers": servers}}, **more)
         yield made
 
 
 @asynccontextmanager
 async def two_gateways(
-    postgres: PostgresServer, folder: Path, **servers: Any
+    postgres: PostgresServer, folder: Path, more: Mapping[str, Any] = {}, /, **servers: Any
 ) -> AsyncIterator[tuple[Running, Running]]:
     """Gateways of this process, which see nothing of each other but over the database and their ports."""
     url = await postgres.new_database()
     async with AsyncExitStack() as stack:
-        places = [stack.enter_context(place_at(folder / name, url, **servers)) for name in ("one", "two")]
+        places = [stack.enter_context(place_at(folder / name, url, more, **servers)) for name in ("one", "two")]
         gateways = [await stack.enter_async_context(running(place)) for place in places]
         for gateway in gateways:
             await gateway.ready(*servers)
@@ -54,7 +58,8 @@ async def called(gateway: Running, tool: str, words: str = "") -> str:
 
 
 def pid_of(gateway: Running) -> int | None:
-    (shown,) = [one for one in gateway.gateway._manager.status() if one.name == "memo"]
+    """Of the only server there is, where it runs here."""
+    (shown,) = gateway.gateway._manager.status()
     return shown.pid
 
 
@@ -115,6 +120,34 @@ async def test_progress_and_cancelling_reach_across_gateways(postgres: PostgresS
         assert short.timed_out
         await until_idle(server)
         assert await called(guest, "memo__note", "after") == "noted after"
+
+
+async def test_a_call_at_another_gateway_is_one_trace_of_its_caller_both_gateways_and_the_server(
+    postgres: PostgresServer, tmp_path: Path
+) -> None:
+    """The server is made with the official SDK, which traces by itself."""
+    trace, caller = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+    async with Collector() as collector:
+        env = {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url, "OTEL_SERVICE_NAME": "shop"}
+        shop = {"command": sys.executable, "args": [traced_server.__file__], "env": env, "placement": "one"}
+        telemetry = {"otlp": {"endpoint": collector.url}}
+        async with two_gateways(postgres, tmp_path, {"telemetry": telemetry}, shop=shop) as gateways:
+            (guest,) = [one for one in gateways if pid_of(one) is None]
+            headers = {**guest.headers, "traceparent": f"00-{trace}-{caller}-01"}
+            body = {"tool": "shop__price", "arguments": {"article": "milk"}}
+            async with guest.client.post(f"{guest.url}/v1/tools/invoke", json=body, headers=headers) as response:
+                assert (await response.json())["isError"] is False
+        await collector.until("POST /v1/tools/invoke", "POST /v1/fleet/servers/{digest}")
+
+    (server,) = [span for span in collector.spans if span.service == "shop" and span.trace == trace]
+    assert [one for one in collector.ancestry(server) if not one.endswith(" sessions")] == [
+        "tools/call price",
+        "tools/call price",
+        "POST /v1/fleet/servers/{digest}",
+        "tools/call price",
+        "POST /v1/tools/invoke",
+    ]
+    assert next(span for span in collector.spans if span.name == "POST /v1/tools/invoke").parent == caller
 
 
 async def test_nobody_but_a_gateway_of_the_fleet_gets_at_a_placed_server(

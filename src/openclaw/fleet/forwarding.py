@@ -25,6 +25,7 @@ from openclaw.net.client import ClientOptions, HttpClient
 from openclaw.net.response import Response
 from openclaw.protocol.transports import GATEWAY, TransportFacts
 from openclaw.security.egress import OPERATOR
+from openclaw.trace_context import carried
 from openclaw.transport.base import Outgoing, Receiver
 
 # Where a gateway serves it, with the digest of the server behind.
@@ -220,7 +221,12 @@ class GatewayLink:
             response = await self._client.open(
                 "POST",
                 self._destination.address,
-                headers={**self._destination.headers, "Content-Type": "application/json"},
+                headers={
+                    **self._destination.headers,
+                    # That gateway is part of the trace, too.
+                    **carried(message.headers),
+                    "Content-Type": "application/json",
+                },
                 body=message.data,
             )
         except ConnectError as error:

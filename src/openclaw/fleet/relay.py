@@ -107,6 +107,7 @@ async def _passed_on(client: Client, message: Message, tell: Tell) -> Raw:
     params = {name: value for name, value in message.params.items() if name != "_meta"}
     meta: Mapping[str, Any] = message.params.get("_meta") or {}
     token = meta.get(_PROGRESS)
+    name = params.get("name")
 
     def progressed(progress: float, total: float | None, words: str) -> None:
         told = {_PROGRESS: token, "progress": progress, "total": total, "message": words}
@@ -118,6 +119,7 @@ async def _passed_on(client: Client, message: Message, tell: Tell) -> Raw:
         timeout=_LONGEST,
         max_total=None if token is None else _LONGEST,
         on_progress=None if token is None else progressed,
+        name=name if isinstance(name, str) else "",
         meta={name: value for name, value in meta.items() if name != _PROGRESS},
     )
 
