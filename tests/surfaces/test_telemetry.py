@@ -133,6 +133,8 @@ async def test_metrics_of_turns_models_tools_servers_and_the_store_arrive(place:
     assert {"mcp.method.name": "tools/call", "gen_ai.tool.name": "echo"}.items() <= next(
         point for point in told["mcp.client.operation.duration"] if point["mcp.method.name"] == "tools/call"
     ).items()
+    stored = {point["db.operation.name"] for point in told["db.client.operation.duration"]}
+    assert {"begin_turn", "append", "end_turn"} <= stored
     assert told["gen_ai.client.inference.usage.input_tokens"] == [
         {
             "gen_ai.operation.name": "chat",
@@ -304,6 +306,7 @@ async def test_telemetry_that_a_program_hands_in_goes_before_its_config(place: H
         "tools/call echo",
         "start files",
         "tools/list",
+        "append sessions",
         "end_turn sessions",
     }
     assert collector.spans == []

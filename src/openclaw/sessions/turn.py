@@ -117,6 +117,10 @@ class Turn:
                 return event.data
         return self._view.notes.get(name)
 
+    def around_writes(self, around: Callable[[Write], Write]) -> None:
+        """For who measures them: `around` is given what writes, and what it returns writes from now on."""
+        self._write = around(self._write)
+
     async def commit(self) -> None:
         """Make everything added so far durable.
 

@@ -1,4 +1,4 @@
-"""A session store whose uses are traced: each a span, of a turn its beginning (with the wait for the one before) and its end."""
+"""A session store whose uses are traced: each is a span, of a turn its beginning (with the wait for the one before), writes and its end."""
 
 import time
 from collections.abc import AsyncIterator, Awaitable, Sequence
@@ -11,7 +11,7 @@ from openclaw.sessions.event import Custom
 from openclaw.sessions.lock import FOREVER
 from openclaw.sessions.retention import Keep, Pruned
 from openclaw.sessions.store import Found, SessionInfo, Store, Transcript
-from openclaw.sessions.turn import Turn
+from openclaw.sessions.turn import Turn, Write
 from openclaw.telemetry import names
 from openclaw.telemetry.spans import Spans, Value, error_type
 
@@ -41,6 +41,7 @@ class TracedStore:
     @asynccontextmanager
     async def _turn(self, turn: AbstractAsyncContextManager[Turn]) -> AsyncIterator[Turn]:
         entered = await self._use("begin_turn", turn.__aenter__())
+        entered.around_writes(self._written)
         try:
             yield entered
         except BaseException as error:
@@ -48,6 +49,9 @@ class TracedStore:
                 raise
         else:
             await self._use("end_turn", turn.__aexit__(None, None, None))
+
+    def _written(self, write: Write) -> Write:
+        return lambda events: self._use("append", write(events))
 
     async def list(self, *, agent: str | None = None, active_within: float | None = None) -> tuple[SessionInfo, ...]:
         return await self._use("list", self._store.list(agent=agent, active_within=active_within))
