@@ -1,7 +1,8 @@
 """What gateways on one PostgreSQL share besides conversations: tables that are made once, leases with fences, and notices."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
 
 import asyncpg
 import pytest
@@ -9,12 +10,14 @@ from msgspec import structs
 
 from openclaw.config.servers import ServerSpec
 from openclaw.errors import ConnectError, StoreError
+from openclaw.fleet.database import Address, Connection, Database
 from openclaw.fleet.faults import LostTurnError
 from openclaw.fleet.fleet import Fleet
 from openclaw.fleet.health import health_of
 from openclaw.fleet.leases import Lease
 from openclaw.fleet.migrations.steps import NEWEST, migrate
-from openclaw.fleet.presence import Times
+from openclaw.fleet.notices import Notices
+from openclaw.fleet.presence import Presence, Times, Who
 from openclaw.run_state import RunState
 from parts.chaos_proxy import Chaos, ChaosProxy
 from parts.postgres import PostgresServer, database_at, fleet_at
@@ -234,6 +237,45 @@ async def test_a_holder_that_was_replaced_writes_nothing_under_its_lease(postgre
         await write(zombie, old)
     for fleet in (zombie, other):
         await fleet.close()
+
+
+class LateAnswer(Database):
+    """What is done first is heard of only when the gateway that it made has so many seconds left to live."""
+
+    def __init__(self, url: str, left: float) -> None:
+        async def address() -> Address:
+            return Address(url)
+
+        super().__init__(address)
+        self._left: float | None = left
+
+    async def run(self, work: Callable[[Connection], Awaitable[Any]], *, patience: float | None = None) -> Any:
+        left, self._left = self._left, None
+        if left is not None:
+            await super().run(work)
+            await super().value(
+                "UPDATE openclaw.gateway SET alive_until = clock_timestamp() + make_interval(secs => $1) RETURNING 1",
+                left,
+            )
+        return await super().run(work, patience=patience)
+
+
+@pytest.mark.parametrize("left", [0.0, 1.0])
+async def test_a_gateway_that_hears_late_that_it_is_there_has_its_whole_time_from_then_on(
+    postgres: PostgresServer, left: float
+) -> None:
+    """It would take itself for alive, and start calls, when others may already have taken over."""
+    database = LateAnswer(await postgres.new_database(), left)
+    times = Times()
+    presence = Presence(database, Notices(database).line, Who("late", "test"), times)
+    me = await presence.begin()
+    alive = await database.value(
+        "SELECT alive_until > clock_timestamp() + make_interval(secs => $2) FROM openclaw.gateway WHERE id = $1",
+        *(me, times.fence),
+    )
+    assert (alive, presence.may_act()) == (True, True)
+    await presence.close()
+    await database.close()
 
 
 # Notices

@@ -140,25 +140,27 @@ class Presence:
     async def _join(self) -> UUID:
         if self._is_closed:
             raise StoreError("The session store is closed.")
-        # The same over all attempts: a row that was made and not heard of is this one.
-        new = uuid4()
         who = self._who
-        sent = time.monotonic()
+        # The same over all attempts: a row that was made and not heard of is this one, unless it is dead by now.
+        while not await self._joined(new := uuid4(), who):
+            pass
+        # Only at the start of a process is it sure that nobody else has this name.
+        self._who = msgspec.structs.replace(self._who, replaces=False)
+        self._id = new
+        self.keep()
+        return new
 
-        async def join(connection: Connection) -> None:
-            nonlocal sent
-            sent = time.monotonic()
+    async def _joined(self, new: UUID, who: Who) -> bool:
+        async def join(connection: Connection) -> bool:
+            self._sent = time.monotonic()
             await connection.execute(
                 "SELECT openclaw.join_fleet($1, $2, $3, $4, $5, $6, $7)",
                 *(new, who.name, who.version, who.url, who.config, self._ttl, who.replaces),
             )
+            # Of a row that was made and not heard of the time goes on from then.
+            return await self._say_alive(new, connection)
 
-        await self._database.run(join)
-        # Only at the start of a process is it sure that nobody else has this name.
-        self._who = msgspec.structs.replace(self._who, replaces=False)
-        self._id, self._sent = new, sent
-        self.keep()
-        return new
+        return await self._database.run(join)
 
     @property
     def _ttl(self) -> timedelta:
