@@ -17,6 +17,7 @@ from openclaw.fleet.faults import GoneError, LostTurnError, UnreachableError
 from openclaw.fleet.fleet import Fleet
 from openclaw.fleet.presence import Times
 from openclaw.sessions.event import Custom, Said
+from openclaw.sessions.retention import Keep
 from parts.chaos_proxy import Chaos, ChaosProxy
 from parts.postgres import PostgresServer, fleet_at
 from parts.processes import HANG_GUARD
@@ -153,6 +154,34 @@ async def test_a_turn_that_had_come_to_its_end_is_not_closed_again(new_fleet: Ca
     assert await said(other) == [Said(user("hi")), Said(AssistantMessage((Text("hello"),)))]
 
 
+async def test_a_turn_whose_gateway_died_is_closed_although_the_answer_to_its_taker_was_lost(
+    url: str, postgres: PostgresServer, new_fleet: Callable[..., Fleet]
+) -> None:
+    """The database has given it to the next one then, and says no more from whom."""
+    quiet = Times(beat=3600.0, ttl=3600.0, fence=3600.0)
+    zombie = new_fleet(times=DYING)
+    async with ChaosProxy(postgres.port) as proxy:
+        fleet = fleet_at(url.replace(f":{postgres.port}/", f":{proxy.port}/"), times=quiet)
+        # It listens to nothing, and has taken a turn before: so the next answer is that of the database which gives it this one.
+        await fleet.presence.begin()
+        async with fleet.sessions.turn("before", "main"):
+            pass
+        with pytest.raises(LostTurnError):
+            async with zombie.sessions.turn("k", "main") as turn:
+                turn.append(user("do it"), AssistantMessage((ToolCall("1", "pay", {}),)))
+                await turn.commit()
+                await until_dead(zombie)
+                assert (await fleet.sessions.show("k")).info.messages == 2
+                proxy.allow(down=1)
+                async with fleet.sessions.turn("k", "main") as next_turn:
+                    seen = next_turn.history()
+                assert proxy.was_cut
+                turn.note("late")
+        assert seen[-1] == ToolMessage("1", "pay", (Text(UNKNOWN_END),), is_error=True)
+        assert (await said(fleet))[-1] == Custom(CUT, CUT_WORDS)
+        await fleet.close()
+
+
 async def test_a_gateway_that_leaves_in_order_frees_what_it_held_at_once(new_fleet: Callable[..., Fleet]) -> None:
     leaving, staying = new_fleet(), new_fleet()
     holding = leaving.sessions.turn("k", "main")
@@ -284,6 +313,12 @@ async def test_a_cancelled_wait_and_a_turn_without_a_word_leave_nothing(new_flee
         pass
     assert await one.sessions.list() == ()
     assert await one.database.value("SELECT count(*) FROM openclaw.session WHERE key = 'other'") == 0
+    async with one.sessions.turn("said", "main") as turn:
+        turn.append(user("hello"))
+    # For as long as somebody may still wait for it, the first is there.
+    await one.database.value("UPDATE openclaw.session SET waiting = clock_timestamp() WHERE key = 'k' RETURNING 1")
+    await two.sessions.prune(Keep(unnamed_days=None))
+    assert [bytes(row["key"]) for row in await one.database.rows("SELECT key FROM openclaw.session")] == [b"said"]
 
 
 async def test_what_a_standby_had_not_yet_is_told_once_and_noted(url: str, new_fleet: Callable[..., Fleet]) -> None:

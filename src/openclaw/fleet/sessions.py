@@ -11,10 +11,11 @@ import hashlib
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from datetime import timedelta
 from functools import partial
+from itertools import count
 from uuid import UUID
 
 import msgspec
@@ -104,7 +105,7 @@ class PostgresStore:
             writer = _Writer(self._database, held, self._now_ms, self._stored)
             if self._has_lost(held):
                 await self._tell_lost(held, writer)
-            # Sought in every taken turn that somebody else held: an end that was only not heard of has nothing open.
+            # Sought in every taken turn that somebody else may have held: an end that was only not heard of has nothing open.
             if held.was_cut and (ends := closing(known.view.messages)):
                 closed = [pack(event) for event in ends]
                 await writer.write(closed)
@@ -234,10 +235,10 @@ class PostgresStore:
                 removed.append(one)
             elif gone == "busy":
                 busy.append(one.key)
-        # Begun by a gateway that died before it said anything.
+        # Begun by a gateway that died before it said anything, or given back for somebody who did not wait that long.
         await self._database.value(
-            "WITH gone AS (DELETE FROM openclaw.session WHERE events = 0 AND holder IS NOT NULL"
-            " AND NOT openclaw.alive(holder) RETURNING 1) SELECT count(*) FROM gone"
+            "WITH gone AS (DELETE FROM openclaw.session WHERE events = 0 AND (holder IS NULL OR NOT openclaw.alive(holder))"
+            " AND (waiting IS NULL OR waiting < clock_timestamp()) RETURNING 1) SELECT count(*) FROM gone"
         )
         return Pruned(tuple(removed), tuple(busy), sum(one.size for one in removed))
 
@@ -288,12 +289,12 @@ class PostgresStore:
         wanted = (_digest(key), key.encode(), _folded(key), agent, new_id)
         pauses = Pauses()
         while True:
-            row, me = await self._take(wanted, me)
+            row, me, is_first = await self._take(wanted, me)
             if row is None:
                 return None
             held = _Held(
                 row["o_number"], row["o_fence"], me, row["o_events"], row["o_base"], row["o_opening"], row["o_agent"],
-                row["o_id"], row["o_cut"],
+                row["o_id"], row["o_cut"] or not is_first,
             )  # fmt: skip
             if row["o_got"]:
                 return held
@@ -305,18 +306,19 @@ class PostgresStore:
             with self._notices.wake("turn", str(held.number)) as free:
                 await pauses.wait(free, left)
 
-    async def _take(self, wanted: tuple[object, ...], me: UUID) -> tuple[Record | None, UUID]:
-        """Cancelled or not, what was asked for is known afterwards; a turn that nobody waits for any more is given back."""
+    async def _take(self, wanted: tuple[object, ...], me: UUID) -> tuple[Record | None, UUID, bool]:
+        """Whether it is the answer to the first time it was asked for, too: after one that was lost it is ours already, and from whom we
+        had it is not known. Cancelled or not, what was asked for is known afterwards; a turn that nobody waits for any more is given
+        back."""
         while True:
             values = (*wanted, me, self._now_ms(), _REMEMBERED)
-            done = asyncio.ensure_future(
-                self._database.row("SELECT * FROM openclaw.take($1, $2, $3, $4, $5, $6, $7, $8)", *values)
-            )
+            done = asyncio.ensure_future(self._database.run(partial(_taken, count(), values)))
             try:
-                return await asyncio.shield(done), me
+                row, asked_before = await asyncio.shield(done)
+                return row, me, not asked_before
             except asyncio.CancelledError:
                 await ended(done)
-                row = None if done.cancelled() or done.exception() else done.result()
+                row = None if done.cancelled() or done.exception() else done.result()[0]
                 if row is not None and row["o_got"]:
                     await to_the_end(self._give_row(row["o_number"], row["o_fence"], me))
                 raise
@@ -423,7 +425,7 @@ class PostgresStore:
 
 
 class _Held(msgspec.Struct, frozen=True):
-    """A turn that this gateway has. `was_cut`: whoever had it before is dead."""
+    """A turn that this gateway has. `was_cut`: whoever had it before is dead, or that is not known."""
 
     number: int
     fence: int
@@ -495,6 +497,14 @@ class _Writer:
         )
         assert row is not None  # it returns one or raises
         return row
+
+
+async def _taken(times: Iterator[int], values: Sequence[object], connection: Connection) -> tuple[Record | None, int]:
+    """What the database says, and how often it was asked before."""
+    asked_before = next(times)
+    return await connection.fetchrow(
+        "SELECT * FROM openclaw.take($1, $2, $3, $4, $5, $6, $7, $8)", *values
+    ), asked_before
 
 
 async def _give_back(number: int, fence: int, me: UUID, connection: Connection) -> None:
