@@ -181,10 +181,11 @@ class Database:
 
     async def _opened(self) -> "asyncpg.Pool[Record]":
         if self._pool is None:
-            if self._is_closed:
-                raise StoreError("The session store is closed.")
             address = await self._resolved()
             async with self._opening:
+                # Now, and not before the address was known: what is opened after the end is closed by nobody.
+                if self._is_closed:
+                    raise StoreError("The session store is closed.")
                 if self._pool is None:
                     self._pool = await asyncpg.create_pool(
                         address.url,

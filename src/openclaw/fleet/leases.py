@@ -1,8 +1,9 @@
 """Leases by name: what one gateway of all may do at a time, such as redeeming a refresh token or running a server.
 
 A lease holds for as long as its gateway is alive (presence.py) and is free at once when that one leaves in order. Its fence grows with
-every holder: whoever writes under a lease hands it over (`openclaw.check_lease` in the same transaction), so that a holder that was
-replaced without knowing it writes nothing.
+every holder, so that nobody gives back what another has by now. A lease alone guards no write: a sealed record is kept only in the place of
+the revision that was read (tokens.py), so that a holder that was replaced without knowing it writes nothing. For whoever has nothing like
+that there is `openclaw.check_lease`, in the transaction that writes.
 """
 
 import asyncio

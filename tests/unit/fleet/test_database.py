@@ -1,8 +1,11 @@
-"""How an address is told."""
+"""How an address is told, and what is opened too late."""
+
+import asyncio
 
 import pytest
 
-from openclaw.fleet.database import place_of
+from openclaw.errors import StoreError
+from openclaw.fleet.database import Address, Database, place_of
 
 
 @pytest.mark.parametrize(
@@ -23,3 +26,20 @@ from openclaw.fleet.database import place_of
 )
 def test_an_address_is_told_without_credentials(url: str, place: str) -> None:
     assert place_of(url) == place
+
+
+async def test_nothing_is_opened_any_more_whose_address_was_not_known_before_the_end() -> None:
+    asked, known = asyncio.Event(), asyncio.Event()
+
+    async def address() -> Address:
+        asked.set()
+        await known.wait()
+        return Address("postgres://nobody@127.0.0.1:1/nothing")
+
+    database = Database(address)
+    asking = asyncio.create_task(database.value("SELECT 1"))
+    await asked.wait()
+    await database.close()
+    known.set()
+    with pytest.raises(StoreError, match="is closed"):
+        await asking
