@@ -30,7 +30,7 @@ if sys.platform != "win32":
 HANG_GUARD = 60.0
 CONTROL_C, CONTROL_D, UP, BACK, TAB, ENTER = "\x03", "\x04", "\x1b[A", "\x7f", "\t", "\r"
 # A line that says what is waited for, and is wiped out again: a slow machine shows it, a quick one does not.
-WAIT = re.compile(r"[^\n]* · \d+ s · [^\n\r]*\r(?:\x1b\[\d+A)?\x1b\[J")
+WAIT = re.compile(r"[^\n]* [·-] \d+ s [·-] [^\n\r]*\r(?:\x1b\[\d+A)?\x1b\[J")
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x07]*\x07|[()][A-Z0-9]|[=>])")
 
 
