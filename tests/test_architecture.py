@@ -117,7 +117,6 @@ LATE: dict[str, str] = {
     "openclaw.mcp.context": "html has a table of two thousand entities, and only a prompt needs any of it",
     "openclaw.mcp.embedding": "few configs name secrets",
     "openclaw.mcp.manager": "only programs write servers, answer questions and sign people in; few sessions bring any",
-    "openclaw.mcp.server.server": "only who connects again needs a random number",
     "openclaw.mcp.tools.output": "only a large result is checked by a program of its own",
     "openclaw.mcp.tools.pins": "only a changed definition needs difflib",
     "openclaw.mcp.wording": "only a mistyped name needs difflib",
