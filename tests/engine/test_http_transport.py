@@ -9,6 +9,8 @@ from contextvars import ContextVar
 from typing import ClassVar, Literal
 
 import pytest
+from aiohttp import web
+from msgspec.structs import replace
 
 from openclaw.errors import (
     AddressError,
@@ -30,7 +32,7 @@ from openclaw.transport.event_stream import EventStream
 from openclaw.transport.http import HttpLink, HttpTransport
 from parts.chaos_proxy import Chaos, ChaosProxy
 from parts.http_faults import gzip_bomb, hold, json_body, raw, reset, status
-from parts.http_server import Fault, HttpServer, Plan
+from parts.http_server import Fault, HttpServer, Message, Plan
 from parts.recorder import MODERN, Recorder, notification, text_of
 
 LOCAL = ClientOptions(rules=OPERATOR)
@@ -47,11 +49,12 @@ async def opened(
     headers: Mapping[str, str] | None = None,
     authorizer: Authorizer | None = None,
     max_message_bytes: int = 1 << 26,
+    options: ClientOptions = LOCAL,
 ) -> AsyncIterator[HttpLink]:
     """A link; with a version, one that is past its negotiation."""
     transport = HttpTransport(
         Destination(
-            url, options=LOCAL, headers=headers or {}, authorizer=authorizer, max_message_bytes=max_message_bytes
+            url, options=options, headers=headers or {}, authorizer=authorizer, max_message_bytes=max_message_bytes
         )
     )
     async with transport.open(receiver) as link:
@@ -915,6 +918,31 @@ async def test_configured_headers_go_out_and_give_way_to_ours(server: HttpServer
         "Mcp-Session-Id": None,
         "Origin": "https://me.example",
     }
+
+
+async def test_a_cookie_that_the_server_takes_back_is_sent_no_more(server: HttpServer, receiver: Recorder) -> None:
+    def setting(cookie: str) -> Fault:
+        """The answer to a call, with a cookie."""
+
+        async def answer(_: HttpServer, request: web.Request, message: Message) -> web.StreamResponse:
+            result = {"content": [{"type": "text", "text": "hi"}]}
+            body = {"jsonrpc": "2.0", "id": message["id"], "result": result}
+            return web.json_response(body, headers={"Set-Cookie": cookie})
+
+        return answer
+
+    options = replace(LOCAL, cookies=True)
+    async with opened(server.url, receiver, version="2025-06-18", options=options) as link:
+        server.fault("tools/call", setting("route=a1"))
+        await receiver.hand(link, receiver.call("echo"))
+        # What is the same in all calls from now on is made anew, with the cookie there.
+        link.established("2025-06-18")
+        await receiver.hand(link, receiver.call("echo"))
+        server.fault("tools/call", setting("route=; Max-Age=0"))
+        await receiver.hand(link, receiver.call("echo"))
+        await receiver.hand(link, receiver.call("echo"))
+    sent = [seen.headers.get("Cookie") for seen in server.seen if seen.method == "tools/call"]
+    assert sent == [None, "route=a1", "route=a1", None]
 
 
 @pytest.mark.requirement("000-14.6-origin")

@@ -146,7 +146,8 @@ class HttpClient:
         if len(body) > LARGE_BODY:
             return None
         target, start = prepared.target, prepared.start
-        if (jar := self._jar) is not None and not jar.is_empty and jar.header(target):
+        if (jar := self._jar) is not None and not jar.is_empty:
+            # Those of now: also when the server has taken back what it had set when this was prepared.
             start = self._start("POST", target, prepared.headers, self.options.proxies.choose(target))
         request = encode_request(start, body, encode_fields(headers) if headers else b"")
         connection = self._pool.take(target.origin)
