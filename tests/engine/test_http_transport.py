@@ -1,6 +1,7 @@
 """Streamable HTTP against a real server that misbehaves on command: every request ends once, and fails alone."""
 
 import asyncio
+import gc
 import gzip
 import json
 from collections.abc import AsyncIterator, Mapping
@@ -830,6 +831,35 @@ async def test_a_wrong_api_key_is_named_as_such(server: HttpServer, receiver: Re
     assert isinstance(error, AuthError)
     assert "Check the API key" in str(error)
     assert "sk-secret" not in str(error)
+
+
+async def test_what_nobody_waits_for_and_is_refused_ends_without_a_traceback(
+    streaming: HttpServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The word that a call is over, and the answer to what the server asked: neither has a caller who could be told."""
+
+    class Refused(StaticAuthorizer):
+        challenges: ClassVar[asyncio.Queue[int]] = asyncio.Queue()
+
+        async def challenged(self, status: int, headers: Mapping[str, str], sent: Mapping[str, str]) -> bool:
+            self.challenges.put_nowait(status)
+            return await super().challenged(status, headers, sent)
+
+    destination = Destination(streaming.url, options=LOCAL, authorizer=Refused("sk-secret"))
+    async with Connection(HttpTransport(destination)) as connection:
+        await connection.request("initialize", json.loads(Recorder().initialize().data)["params"], timeout=60)
+        connection.link.established("2025-11-25")
+        await connection.notify("notifications/initialized")
+        await streaming.until(lambda: "GET" in streaming.methods())
+        streaming.fault("notifications/cancelled", status(401))
+        with pytest.raises(DeadlineError):
+            await connection.request("tools/call", {"name": "wait", "arguments": {}}, timeout=0.05)
+        assert await Refused.challenges.get() == 401
+        streaming.fault("POST", status(401))
+        streaming.announce({"jsonrpc": "2.0", "id": "one", "method": "ping"})
+        assert await Refused.challenges.get() == 401
+    gc.collect()
+    assert [record for record in caplog.records if record.name == "asyncio"] == []
 
 
 CALLER = ContextVar("CALLER", default="nobody")

@@ -84,8 +84,9 @@ class Link(Protocol):
 
         stdio and memory: returns once it is written or buffered (waits under back-pressure).
         HTTP: what `post` did not take runs in the caller's own task and returns when its stream has ended; by then everything it
-        brought, or its failure, has been given to the receiver. Raises TransportError for notifications and responses that
-        could not be sent; failure of a request goes to `receiver.failed` only. Cancelling the caller closes that exchange alone.
+        brought, or its failure, has been given to the receiver. Raises OpenClawError for notifications and responses that
+        could not be sent: a TransportError, or why they have no credentials. Failure of a request goes to `receiver.failed` only.
+        Cancelling the caller closes that exchange alone.
         """
         ...
 

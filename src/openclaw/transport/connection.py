@@ -335,7 +335,7 @@ class Connection:
                 del self._left[next(iter(self._left))]
 
     async def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
-        """Send one notification. Raises TransportError when it cannot be sent."""
+        """Send one notification. Raises OpenClawError when it cannot be sent."""
         if self.is_lost:
             raise self._gone(maybe_sent=False)
         await self.link.send(Outgoing(jsonrpc.encode_notification(method, params), method))
@@ -442,7 +442,7 @@ class Connection:
         try:
             async with asyncio.timeout(NOTICE_PATIENCE):
                 await self.link.send(message)
-        except (TransportError, TimeoutError) as error:
+        except (OpenClawError, TimeoutError) as error:
             _log.debug("A notice could not be sent: %s", error)
 
     def _gone(self, *, maybe_sent: bool) -> LinkLostError:
@@ -555,7 +555,7 @@ class Connection:
     async def _answer(self, request: Request, asked: Asked) -> None:
         try:
             await self.link.send(Outgoing(await self._answer_to(request, asked)))
-        except TransportError as error:
+        except OpenClawError as error:
             _log.debug("An answer could not be sent: %s", error)
 
     async def _answer_to(self, request: Request, asked: Asked) -> bytes:
