@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from aiohttp import web
 
 from parts.auth_server import AuthServer
 from parts.gateways import GatewayProcess, Running, gateway_process, home, running, stdio_server
@@ -106,6 +107,35 @@ async def test_a_server_that_wants_a_sign_in_gets_one_over_http(gateway: Running
         status, done = await gateway.post(path, {"wait": True})
         assert (status, done["server"]) == (200, "guarded")
         await gateway.ready("guarded")
+
+
+async def test_a_sign_in_that_another_replaces_before_it_has_an_address_says_so(gateway: Running) -> None:
+    path, reached = "/v1/mcp/servers/guarded/auth", asyncio.Event()
+    async with AuthServer() as server:
+
+        async def hold(request: web.Request) -> web.StreamResponse:
+            reached.set()
+            await server.gate.wait()
+            return web.Response(status=503)
+
+        await gateway.post("/v1/mcp/servers", {"url": server.url, "name": "guarded"})
+        server.answers["/register"] = hold
+        first = asyncio.create_task(gateway.post(path, {"listen": True}))
+        await reached.wait()
+        del server.answers["/register"]
+        assert (await gateway.post(path, {"listen": True}))[0] == 200
+        status, answer = await first
+    assert (status, "was begun anew" in answer["error"]["message"]) == (502, True)
+
+
+async def test_of_several_sign_ins_that_are_begun_at_once_one_goes_on(gateway: Running) -> None:
+    path = "/v1/mcp/servers/guarded/auth"
+    async with AuthServer() as server:
+        await gateway.post("/v1/mcp/servers", {"url": server.url, "name": "guarded"})
+        assert (await gateway.post(path, {"listen": True}))[0] == 200
+        begun = await asyncio.gather(*(gateway.post(path, {"listen": True}) for _ in range(3)))
+        going_on = [task for task in asyncio.all_tasks() if task.get_name() == "sign-in-guarded" and not task.done()]
+    assert (sorted({status for status, _ in begun}), len(going_on)) in (([200], 1), ([200, 502], 1))
 
 
 def pid_of(gateway: GatewayProcess, name: str) -> int:

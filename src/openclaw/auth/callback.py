@@ -6,7 +6,7 @@ is turned away and ends nothing. The page shows no byte of the request. What the
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Final
 from urllib.parse import urlsplit
@@ -14,6 +14,8 @@ from urllib.parse import urlsplit
 from openclaw.auth.page import page
 from openclaw.errors import AuthError, ConnectError
 from openclaw.protocol.oauth.authorization import is_answer_to
+
+Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 HOST: Final = "127.0.0.1"
 PATH: Final = "/callback"
@@ -152,11 +154,22 @@ async def listen(fixed: str = "", *, preferred: str = "") -> AsyncIterator[Callb
             listener.dismiss()
 
 
-async def _bind(serve: object, port: int, first: tuple[int, ...]) -> asyncio.Server:
+async def _bind(serve: Serve, port: int, first: tuple[int, ...]) -> asyncio.Server:
     for preferred in first:
         with suppress(OSError):
-            return await asyncio.start_server(serve, HOST, preferred, limit=_MAX_HEAD)  # type: ignore[arg-type]
-    return await asyncio.start_server(serve, HOST, port, limit=_MAX_HEAD)  # type: ignore[arg-type]
+            return await _started(serve, preferred)
+    return await _started(serve, port)
+
+
+async def _started(serve: Serve, port: int) -> asyncio.Server:
+    server = await asyncio.start_server(serve, HOST, port, limit=_MAX_HEAD, start_serving=False)
+    try:
+        await server.start_serving()
+    except BaseException:
+        # When it is cancelled too: `start_server` would leave the port open then, for as long as the program runs.
+        server.close()
+        raise
+    return server
 
 
 def _place(redirect_url: str) -> tuple[str, int, str]:

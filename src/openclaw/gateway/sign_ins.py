@@ -24,9 +24,11 @@ class SignIns:
         self._begun: dict[tuple[str, str], asyncio.Task[SignedIn]] = {}
 
     async def begin(self, name: str, agent: str) -> Started:
-        """The address to open. Raises OpenClawError when there is nothing to sign in to."""
+        """The address to open. Raises OpenClawError when there is nothing to sign in to, or another sign-in takes its place."""
         spec = await spec_to_sign_in(self._engine, name, agent)
-        await self._cancel((agent, name))
+        while (agent, name) in self._begun:
+            # More than once: another may be begun while the one before comes to its end.
+            await self._cancel((agent, name))
         started: asyncio.Future[Started] = asyncio.get_running_loop().create_future()
         task = asyncio.create_task(self._carry_out(spec, agent, started), name=f"sign-in-{name}")
         self._begun[agent, name] = task
@@ -38,7 +40,8 @@ class SignIns:
             raise
         if not started.done():
             started.cancel()
-            await task
+            # There is no address, and this says why.
+            _outcome(name, task)
         return started.result()
 
     async def ended(self, name: str, agent: str) -> SignedIn:
@@ -47,9 +50,7 @@ class SignIns:
         if task is None:
             raise AuthError(f"No sign-in to {name} was begun here.")
         await asyncio.wait([task])
-        if task.cancelled():
-            raise AuthError(f"The sign-in to {name} was begun anew, or the gateway stops.")
-        return task.result()
+        return _outcome(name, task)
 
     async def close(self) -> None:
         for key in tuple(self._begun):
@@ -75,3 +76,10 @@ class SignIns:
             raise
         await recover(self._engine, spec.name, agent)
         return done
+
+
+def _outcome(name: str, task: "asyncio.Task[SignedIn]") -> SignedIn:
+    """How one ended. Raises OpenClawError when it failed."""
+    if task.cancelled():
+        raise AuthError(f"The sign-in to {name} was begun anew, or the gateway stops.")
+    return task.result()

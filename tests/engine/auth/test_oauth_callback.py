@@ -8,6 +8,7 @@ import pytest
 
 from openclaw.auth.callback import CallbackListener, listen
 from openclaw.errors import AuthError, ConnectError
+from parts.foreign_server import free_port
 
 STATE = "s" * 43
 
@@ -46,6 +47,27 @@ async def test_the_answer_is_given_whole_and_the_page_waits_for_the_verdict() ->
         page = await browser
     assert status_of(page) == 200
     assert "You are signed in" in page
+
+
+async def test_one_that_is_given_up_in_any_moment_leaves_its_port_free() -> None:
+    port = free_port()
+
+    async def held() -> None:
+        async with listen(f"http://127.0.0.1:{port}/callback"):
+            begun.set()
+            await asyncio.Event().wait()
+
+    steps, begun = 0, asyncio.Event()
+    while not begun.is_set():
+        steps += 1
+        task = asyncio.create_task(held())
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        # As another program would: nothing listens there any more.
+        with socket.create_server(("127.0.0.1", port)):
+            pass
 
 
 @pytest.mark.requirement("000-14.8-loopback")
