@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from types import FrameType
 from typing import Any, Literal
 
@@ -56,37 +56,31 @@ class TypingMode:
         self.gives_keys = _set(self._descriptor, modes) and wants == "key"
 
 
-@contextmanager
-def local_modes(descriptor: int, *, on: Sequence[str] = (), off: Sequence[str] = ()) -> Iterator[None]:
+def local_modes(descriptor: int, *, on: Sequence[str] = (), off: Sequence[str] = ()) -> AbstractContextManager[None]:
     """While it lasts a terminal has these modes, as termios names them, and is as before afterwards, however that ends. What is no
     terminal is left alone."""
     if sys.platform == "win32":
         # Of all this a console knows one thing: whether what is typed for a line is shown.
-        with windows_console.unseen() if "ECHONL" in on else nullcontext():
-            yield
-        return
+        return windows_console.unseen() if "ECHONL" in on else nullcontext()
+    return _changed(descriptor, on=on, off=off, quits=False)
+
+
+def typing_unseen(descriptor: int) -> AbstractContextManager[None]:
+    """While it lasts what is typed is not shown, and stays for whoever reads next. Every key still does what it did: a shell puts the
+    terminal right whose program was ended by one."""
+    return _changed(descriptor, on=(), off=("ECHO",), quits=True)
+
+
+@contextmanager
+def _changed(descriptor: int, *, on: Sequence[str], off: Sequence[str], quits: bool) -> Iterator[None]:
+    """`quits`: whether the key that ends the program at once still does."""
     before, modes = _modes(descriptor), _modes(descriptor)
     if before is None or modes is None:
         yield
         return
     _change(modes, on=on, off=off)
-    _without_quit(modes, descriptor)
-    _set(descriptor, modes)
-    try:
-        yield
-    finally:
-        _set(descriptor, before)
-
-
-@contextmanager
-def typing_unseen(descriptor: int) -> Iterator[None]:
-    """While it lasts what is typed is not shown, and stays for whoever reads next. Every key still does what it did: a shell puts the
-    terminal right whose program was ended by one."""
-    before, modes = _modes(descriptor), _modes(descriptor)
-    if before is None or modes is None:
-        yield
-        return
-    _change(modes, on=(), off=("ECHO",))
+    if not quits:
+        _without_quit(modes, descriptor)
     _set(descriptor, modes)
     try:
         yield
