@@ -100,6 +100,7 @@ class Answer(msgspec.Struct, frozen=True):
 
 NO_ANSWER = Answer("cancel")
 NOBODY_THERE = Answer("cancel", why="nobody")
+WITHDRAWN = Answer("cancel", why="withdrawn")
 
 
 class Asker(Protocol):

@@ -9,9 +9,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext, suppress
 
-from openclaw.conversation import Answer, Asker, Question, QuestionKind
-
-_WITHDRAWN = Answer("cancel", why="withdrawn")
+from openclaw.conversation import WITHDRAWN, Answer, Asker, Question, QuestionKind
 
 
 class Standstill:
@@ -89,7 +87,7 @@ class PausingAsker:
     async def _answer(self, question: Question) -> Answer:
         """What the person says, as long as the call that it is about goes on."""
         if self._is_over:
-            return _WITHDRAWN
+            return WITHDRAWN
         asking = asyncio.ensure_future(self._asker.ask(question))
         self._asking.add(asking)
         try:
@@ -98,7 +96,7 @@ class PausingAsker:
             task = asyncio.current_task()
             if task is None or task.cancelling() or asking in self._asking:
                 raise
-            return _WITHDRAWN
+            return WITHDRAWN
         finally:
             self._asking.discard(asking)
 

@@ -20,7 +20,16 @@ import msgspec
 from openclaw.asking.answers import Given, answer_to, digest_of
 from openclaw.asking.board import Board, Handed, OwnBoard, Watching
 from openclaw.asking.open_question import ANSWERABLE, EXPIRED, OpenQuestion, QuestionChanged, ShownQuestion
-from openclaw.conversation import NOBODY_THERE, QUESTION_KINDS, Answer, Asker, Conversation, Question, QuestionKind
+from openclaw.conversation import (
+    NOBODY_THERE,
+    QUESTION_KINDS,
+    WITHDRAWN,
+    Answer,
+    Asker,
+    Conversation,
+    Question,
+    QuestionKind,
+)
 from openclaw.errors import StoreError, UsageError
 from openclaw.event_hub import Event, EventHub
 from openclaw.log import one_line, short_hash
@@ -71,9 +80,6 @@ class AlreadyEndedError(UsageError):
 
 class Audit(Protocol):
     def noted(self, event: str, facts: dict[str, Any]) -> None: ...
-
-
-_WITHDRAWN = Answer("cancel", why="withdrawn")
 
 
 class _Line:
@@ -262,7 +268,7 @@ class Questions:
         """We are stopping: nothing is asked any more, and what is open goes unanswered."""
         self._is_closed = True
         for question in tuple(self._open.values()):
-            question.settle(_WITHDRAWN)
+            question.settle(WITHDRAWN)
 
     # For who asks
 
@@ -273,9 +279,9 @@ class Questions:
             one = OpenQuestion(question, digest_of(question), self._clock(), self._end)
         except (TypeError, ValueError, RecursionError):
             _log.warning("A question could not be asked: it is not JSON.")
-            return _WITHDRAWN
+            return WITHDRAWN
         if self._is_closed:
-            return _WITHDRAWN
+            return WITHDRAWN
         self._open[one.id] = one
         if one.is_answerable:
             self._limit(one, self._seconds(question, is_shown=surface is not None))
@@ -286,7 +292,7 @@ class Questions:
             return await asyncio.shield(one.answer)
         finally:
             # Still open when whoever asked is cancelled.
-            one.settle(_WITHDRAWN)
+            one.settle(WITHDRAWN)
             del self._open[one.id]
             if (shown := one.surface) is not None:
                 shown.cancel()
@@ -305,7 +311,7 @@ class Questions:
 
     def _heard(self, one: OpenQuestion, task: "asyncio.Task[Answer]", surface: Asker, by: str) -> None:
         """What a surface says to a question it showed. When it says nothing, watchers may still."""
-        answer = _WITHDRAWN
+        answer = WITHDRAWN
         if not task.cancelled():
             if (error := task.exception()) is not None:
                 _log.error("A question could not be shown: %s", type(error).__name__)
@@ -322,14 +328,14 @@ class Questions:
             # Somebody is there, and left it open.
             one.settle(Answer("cancel", by=answer.by or by))
         else:
-            one.settle(answer if answer.why == "expired" else _WITHDRAWN)
+            one.settle(answer if answer.why == "expired" else WITHDRAWN)
 
     def _withdraw_unseen(self) -> None:
         """Watchers left, and did not come back: what only they could answer is over."""
         for one in tuple(self._open.values()):
             question = one.question
             if one.surface is None and one.is_answerable and not self.is_watched(question.kind, question.session):
-                one.settle(_WITHDRAWN)
+                one.settle(WITHDRAWN)
 
     def _end(self, one: OpenQuestion) -> None:
         ended = one.shown.changed(one.answer.result(), self._clock())
@@ -386,7 +392,7 @@ class _ConversationAsker:
         if self._line is None:
             self._line = self._questions.line(self._session)
         if self._asked >= MOST_ASKED or self._line.is_full:
-            return _WITHDRAWN
+            return WITHDRAWN
         self._asked += 1
         async with self._line.turn():
             return await self._next(question)
@@ -397,7 +403,7 @@ class _ConversationAsker:
             return EXPIRED
         surface = self._surface if self._surface.can(question.kind) else None
         if surface is None and not self._questions.is_watched(question.kind, self._session):
-            return _WITHDRAWN
+            return WITHDRAWN
         answer = await self._questions.ask(question, surface, self._by)
         self._expired = self._expired + 1 if answer.why == "expired" else 0
         return answer

@@ -20,7 +20,7 @@ from openclaw.asking.answers import digest_of
 from openclaw.asking.board import Handed, LocalQuestions, Watching
 from openclaw.asking.open_question import OpenQuestion, QuestionChanged, ShownQuestion
 from openclaw.content import to_json
-from openclaw.conversation import Answer, Question
+from openclaw.conversation import WITHDRAWN, Question
 from openclaw.errors import StoreError
 from openclaw.fleet.database import Connection, Database, Record
 from openclaw.fleet.leases import jittered, wait_for
@@ -87,7 +87,6 @@ _outcome = msgspec.json.Decoder(_Outcome)
 _handed_in = msgspec.json.Decoder(_HandedIn)
 _watching = msgspec.json.Decoder(list[Watching])
 
-_WITHDRAWN: Final = Answer("cancel", why="withdrawn")
 
 _Work = Callable[[], Awaitable[None]]
 
@@ -282,7 +281,7 @@ class FleetBoard:
             return []
         rows = await self._database.rows(f"{_ENDED} AND id = ANY($1::text[])", [one.id for one in gone])
         told = {changed.id: changed for changed in map(_changed, rows)}
-        return [told.get(one.id) or one.changed(_WITHDRAWN, time.time()) for one in gone]
+        return [told.get(one.id) or one.changed(WITHDRAWN, time.time()) for one in gone]
 
     async def _take_watchers(self, me: UUID | None) -> None:
         rows = await self._database.rows(_WATCHERS, me)
@@ -309,7 +308,7 @@ class FleetBoard:
     def _withdrawn(self, id: str) -> QuestionChanged:
         one = self._others.get(id)
         if one is not None:
-            return one.changed(_WITHDRAWN, time.time())
+            return one.changed(WITHDRAWN, time.time())
         return QuestionChanged(id, "approval", "", "", "", "", "withdrawn", ended=time.time())
 
 
