@@ -118,7 +118,6 @@ class ToolFacts(msgspec.Struct, frozen=True):
     definition: str
     read_only: bool | None = None
     destructive: bool | None = None
-    idempotent: bool | None = None
     open_world: bool | None = None
     approval: Literal["inherit", "ask", "allow", "deny"] = "inherit"
     trusts_annotations: bool = False

@@ -41,7 +41,6 @@ class Notices:
         self._look = look
         self.line = Line(database, self._listen)
         self._watching: dict[str, list[Heard]] = {}
-        self._trial: tuple[str, asyncio.Event] | None = None
         # None: not tried yet.
         self.arrive: bool | None = None
         self._looking: asyncio.Task[None] | None = None

@@ -51,7 +51,6 @@ class _Hints(msgspec.Struct, frozen=True, rename="camel"):
 
     read_only_hint: Any = None
     destructive_hint: Any = None
-    idempotent_hint: Any = None
     open_world_hint: Any = None
 
 
@@ -67,7 +66,6 @@ def facts_of(entry: ToolEntry) -> ToolFacts:
         entry.changed or digest(pin),
         read_only=_said(hints.read_only_hint),
         destructive=_said(hints.destructive_hint),
-        idempotent=_said(hints.idempotent_hint),
         open_world=_said(hints.open_world_hint),
         approval=spec.approval,
         trusts_annotations=spec.annotations == "trusted",

@@ -316,7 +316,7 @@ def facts(spec: ServerSpec | None = None, *, changed: str = "", **fields: object
 
 def test_an_approval_is_told_which_server_and_which_definition_a_tool_is_of() -> None:
     spec = ServerSpec("web", approval="ask", annotations="trusted")
-    hints = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": "yes"}
+    hints = {"readOnlyHint": True, "destructiveHint": False, "openWorldHint": "yes"}
     assert facts(spec, annotations=hints) == ToolFacts(
         identity=identity(spec),
         name="get",
