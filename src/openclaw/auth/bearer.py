@@ -80,13 +80,14 @@ class BearerAuthorizer:
         if not records.is_checked:
             await _check(records)
         if records.changes != self._changes or moment >= self._looked_at + LOOK_EVERY:
-            self._looked_at, self._changes = moment, records.changes
-            stamp = account.store.stamp(ServerRecord, *account.identity)
+            changes, stamp = records.changes, account.store.stamp(ServerRecord, *account.identity)
             if stamp != self._seen:
                 try:
                     await self._read(account, stamp)
                 except StoreError as error:
                     raise _closed(error) from None
+            # Not before it was read: who comes meanwhile would go by what was there, or by nothing.
+            self._looked_at, self._changes = moment, changes
         grant = self._grant
         if grant is None:
             return self._headers

@@ -520,3 +520,12 @@ async def test_nobody_signs_in_for_a_client_of_its_own(program: Program) -> None
     program.configure(grant="client_credentials", client_id="robot")
     with pytest.raises(AuthError, match="nothing for a person to do"):
         await program.credentials.start(program.spec)
+
+
+async def test_calls_that_begin_together_all_carry_the_token(server: AuthServer, program: Program) -> None:
+    await program.sign_in()
+    program.restart()
+    authorizer = program.authorizer()
+    server.seen.clear()
+    assert await asyncio.gather(*(program.call(authorizer=authorizer) for _ in range(5))) == [200] * 5
+    assert server.paths() == ["/mcp"] * 5
