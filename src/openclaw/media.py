@@ -163,7 +163,12 @@ class _Saved(msgspec.Struct, frozen=True):
 def shown_size(size: int) -> str:
     if size < 1024:
         return f"{size} bytes"
-    return f"{size / 1024:.1f} KB" if size < MB else f"{size / MB:.1f} MB"
+    return f"{size / 1024:.1f} kB" if size < MB else f"{size / MB:.1f} MB"
+
+
+def file_words(file: File) -> str:
+    """Where a file is and what it is, for a person: `/home/you/…/image.png (image/png, 12.0 kB)`."""
+    return f"{file.path} ({file.mime_type}, {shown_size(file.size)})"
 
 
 def clean_type(mime: str) -> str:

@@ -81,7 +81,7 @@ def test_a_root_that_cannot_be_written_is_one_clear_error(tmp_path: Path) -> Non
 
 
 def test_a_size_is_shown_in_the_unit_people_use() -> None:
-    sizes = {0: "0 bytes", 1023: "1023 bytes", 1536: "1.5 KB", 15 * 1_048_576: "15.0 MB"}
+    sizes = {0: "0 bytes", 1023: "1023 bytes", 1536: "1.5 kB", 15 * 1_048_576: "15.0 MB"}
     assert {size: shown_size(size) for size in sizes} == sizes
 
 

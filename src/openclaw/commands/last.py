@@ -10,7 +10,7 @@ from openclaw.commands.conversations import messages_of
 from openclaw.commands.screen.turn import show_media
 from openclaw.content import AssistantMessage, Audio, File, Image, Message, Text, Thinking, ToolCall, ToolMessage
 from openclaw.errors import UsageError
-from openclaw.media import shown_size
+from openclaw.media import file_words
 from openclaw.security.external import clean_terminal
 from openclaw.security.unframe import without_frames
 from openclaw.sessions.store import UnknownSessionError
@@ -54,7 +54,7 @@ async def _show_result(app: App, console: Console, result: ToolMessage, call: To
             console.verbatim(without_frames(block.text))
             continue
         if isinstance(block, File):
-            console.line(f"[saved: {block.path} ({block.mime_type}, {shown_size(block.size)})]")
+            console.line(f"[saved: {file_words(block)}]")
         else:
             assert isinstance(block, Image | Audio)
             await show_media(console, app.engine.media, block)

@@ -18,7 +18,7 @@ from openclaw.mcp.tools.definition import is_null
 from openclaw.mcp.tools.pins import Change
 from openclaw.mcp.tools.results import Content, ResourceContents, Result
 from openclaw.mcp.wording import MAX_LABEL, held_back, named
-from openclaw.media import RESULT_ITEM_BYTES, MediaStore, decode_base64, shown_size
+from openclaw.media import RESULT_ITEM_BYTES, MediaStore, decode_base64, file_words
 from openclaw.protocol.jsonrpc import parse
 from openclaw.security.external import clean_label, clean_terminal
 
@@ -220,4 +220,4 @@ def _saved(
         from openclaw.commands.screen.pictures import sequence
 
         yield _Drawn(sequence(console.pictures, data, mime_type, console.columns()))
-    yield f"[{what} saved: {file.path} ({file.mime_type}, {shown_size(file.size)})]"
+    yield f"[{what} saved: {file_words(file)}]"

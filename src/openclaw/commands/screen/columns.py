@@ -17,7 +17,7 @@ _NO_ROOM = frozenset({0x200B, 0x200C, 0x200D, 0x2060, *range(0xFE00, 0xFE10)})
 # A label, and what is said of it two blanks or more behind it: folded lines go on below the latter.
 _LABEL = late_pattern(r"\s*(?:\S+ )*?\S*\s{2,}(?=\S)")
 # A number and its unit are one word to a reader.
-_WORD = late_pattern(r"\S*`[^`]*`\S*|\(?\d[\d.,]* (?:ms|s|min|h|d|B|kB|MB|GB)\b\S*|\S+")
+_WORD = late_pattern(r"\S*`[^`]*`\S*|\(?\d[\d.,]* (?:ms|s|min|h|d|bytes|kB|MB|GB)\b\S*|\S+")
 # Of the width at least so much is left for text: a deeper indentation is not kept.
 _LEAST = 24
 

@@ -32,7 +32,7 @@ from openclaw.commands.screen.pictures import sequence
 from openclaw.commands.screen.spent import spent_line
 from openclaw.content import Audio, File, Image, Text, ToolCall, Usage
 from openclaw.errors import OpenClawError
-from openclaw.media import MediaStore, shown_size
+from openclaw.media import MediaStore, file_words
 from openclaw.models.spec import Prices
 from openclaw.security.external import clean_label, clean_terminal
 from openclaw.security.unframe import Unframer, without_frames
@@ -170,7 +170,7 @@ class TurnPrinter:
         self._answer.end()
         for item in reply.media:
             if isinstance(item, File):
-                self._console.note(f"saved: {item.path} ({item.mime_type}, {item.size} bytes)")
+                self._console.note(f"[saved: {file_words(item)}]")
             elif self._media is not None and self._console.interactive:
                 await show_media(self._console, self._media, item)
         if reply.reason != "done":
@@ -205,7 +205,7 @@ async def show_media(console: Console, media: MediaStore, item: Image | Audio) -
         shown = await asyncio.to_thread(sequence, console.pictures, item.data, item.mime_type, console.columns())
         if shown:
             console.out(shown)
-    console.note(console.dim(f"[{what} saved: {file.path} ({file.mime_type}, {shown_size(file.size)})]"))
+    console.note(console.dim(f"[{what} saved: {file_words(file)}]"))
 
 
 class _Running:

@@ -20,7 +20,7 @@ export function ago(time) {
 }
 
 export const seconds = (value) => (value < 0.1 ? `${Math.round(value * 1000)} ms` : value < 10 ? `${value.toFixed(1)} s` : `${Math.round(value)} s`);
-export const size = (bytes) => (bytes < 1024 ? `${bytes} B` : bytes < 1048576 ? `${(bytes / 1024).toFixed(0)} KB` : `${(bytes / 1048576).toFixed(1)} MB`);
+export const size = (bytes) => (bytes < 1024 ? `${bytes} B` : bytes < 1048576 ? `${(bytes / 1024).toFixed(0)} kB` : `${(bytes / 1048576).toFixed(1)} MB`);
 
 // Run something that may be refused, and say why.
 export async function trying(act) {

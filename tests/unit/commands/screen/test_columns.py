@@ -20,7 +20,7 @@ def test_what_stands_behind_a_label_goes_on_below_itself() -> None:
     ]
 
 
-@pytest.mark.parametrize("amount", ["5.8 s", "12 kB", "(90 min)", "3 h."])
+@pytest.mark.parametrize("amount", ["5.8 s", "12.0 kB", "320 bytes", "(90 min)", "3 h."])
 def test_a_number_stays_with_its_unit(amount: str) -> None:
     width = len(f"words that fill {amount.split()[0]}")
     assert fold(f"words that fill {amount} and more", width) == f"words that fill\n{amount} and more"
