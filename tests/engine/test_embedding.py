@@ -395,6 +395,27 @@ async def test_a_name_that_is_no_tools_is_a_result_which_a_model_can_be_given() 
         assert (await manager.call("add")).fault == "There is no tool named add. Did you mean shop__add?"
 
 
+async def test_what_a_call_came_to_is_given_though_its_tool_was_taken_away_meanwhile() -> None:
+    server, begun, gate = MCPServer("shop", log_level="ERROR"), asyncio.Event(), asyncio.Event()
+
+    @server.tool()
+    async def sell() -> str:
+        begun.set()
+        await gate.wait()
+        return "sold"
+
+    async with Manager([Server("shop", in_process=server)]) as manager:
+        message = {"content": [{"type": "tool_use", "id": "1", "name": "shop__sell", "input": {}}]}
+        answering = asyncio.create_task(manager.answers_for("anthropic", message))
+        await begun.wait()
+        server.remove_tool("sell")
+        await manager.server("shop").refresh()
+        gate.set()
+        (answer,) = await answering
+        assert manager.tools() == []
+    assert "sold" in str(answer)
+
+
 async def test_who_gives_up_while_entering_leaves_no_task_and_no_process_behind() -> None:
     stuck = Server("stuck", command=sys.executable, args=["-c", "import time; time.sleep(600)"])
     manager = Manager([stuck])

@@ -405,9 +405,11 @@ class Manager:
         async def answer(call: ToolCall) -> ToolResult:
             if call.fault:
                 return ToolResult.error(call.fault)
-            result = await self.call(call.name, call.arguments, timeout=timeout, agent=agent, session=session)
             view = self._view(agent)
-            entry = view.registry.entry(call.name)
+            before = view.registry.entry(call.name)
+            result = await self.call(call.name, call.arguments, timeout=timeout, agent=agent, session=session)
+            # One that was called may be taken away meanwhile, and one that was not known yet is by now.
+            entry = before or view.registry.entry(call.name)
             if entry is None:
                 return view.missing(call.name)
             return await view.framed(result, entry.spec.name, entry.definition.name)
