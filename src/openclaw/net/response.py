@@ -74,17 +74,12 @@ class Response:
         """Whether the answer says where it ends. One that runs until the connection closes may have been cut off at any byte."""
         return self._parser.is_delimited
 
-    @property
-    def whole(self) -> bytes | None:
-        """The whole body when it is here already, in one piece and in plain, as small answers are; else None."""
-        parser = self._parser
-        if parser.finished and len(parser.pieces) == 1 and "content-encoding" not in self._fields:
-            return parser.pieces[0]
-        return None
-
     async def read(self, limit: int) -> bytes:
         """The whole body, decompressed. Raises ProtocolError beyond `limit` bytes, LinkLostError when it is cut off."""
-        if (whole := self.whole) is not None:
+        parser = self._parser
+        if parser.finished and len(parser.pieces) == 1 and "content-encoding" not in self._fields:
+            # Here already, in one piece and in plain, as small answers are.
+            whole = parser.pieces[0]
             if len(whole) > limit:
                 raise self._too_large(limit)
             return whole
