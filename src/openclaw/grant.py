@@ -11,6 +11,8 @@ import msgspec
 
 # The `server` of a grant that is for no call: to start the server `tool` that an editor brings, as `definition` has it.
 EDITOR = "editor"
+# The same of one for the server `tool`, whose identity `definition` is, to ask a model in a conversation.
+SAMPLING = "sampling"
 
 
 class Grant(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):

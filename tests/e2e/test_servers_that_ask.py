@@ -14,7 +14,7 @@ from openclaw.conversation import Answer, Asker, Conversation, Nobody
 from parts.command_line import Home, local_model, parts_server
 from parts.model_servers import KEY, Call, ChatServer, MessagesServer
 from parts.model_servers import Answer as Said
-from parts.person import Person
+from parts.person import Person, agrees
 
 CANARY = "canary-4711"
 # The server keeps the answer to itself: one that repeats it to the model does so on its own account.
@@ -22,6 +22,11 @@ FORM = {
     "keep": True,
     "method": "elicitation/create",
     "params": {"message": "Which dish?", "requestedSchema": {"properties": {"dish": {"type": "string"}}}},
+}
+SAMPLE = {
+    "keep": True,
+    "method": "sampling/createMessage",
+    "params": {"messages": [{"role": "user", "content": {"type": "text", "text": "Which dish?"}}], "maxTokens": 9},
 }
 WIRES = pytest.mark.parametrize(
     ("wire", "api"), [(ChatServer, "openai-completions"), (MessagesServer, "anthropic-messages")]
@@ -41,6 +46,11 @@ async def talking(folder: Path, wire: Wire, api: str, replies: list[Any], **mcp:
 
 def talk(asker: Asker) -> Conversation:
     return Conversation(session="talk", asker=asker)
+
+
+async def reset(app: App) -> None:
+    async with app.store.turn("agent:main:talk", "main") as turn:
+        turn.reset()
 
 
 @WIRES
@@ -102,3 +112,34 @@ async def test_a_person_who_never_answers_holds_up_neither_the_turn_nor_the_next
         texts = [(await app.reply("Order.", talk(person))).text for _ in range(2)]
     assert (texts, len(person.asked)) == (["One.", "Two."], 1)
     assert "A question of part was not answered in time." in json.dumps(model.requests)
+
+
+async def test_a_question_left_unanswered_counts_for_nothing_after_a_reset(tmp_path: Path) -> None:
+    """Also where the model numbers its calls anew."""
+    says = [Answer("cancel", why="expired"), Answer("accept", {"dish": CANARY})]
+    person = Person(lambda _: says.pop(0))
+    replies = [Said(calls=[Call("1", "part__ask", FORM)]), Said("Done.")] * 2
+    async with talking(tmp_path, ChatServer, "openai-completions", replies) as (app, model):
+        await app.reply("Order.", talk(person))
+        await reset(app)
+        await app.reply("Order.", talk(person))
+    assert len(person.asked) == 2
+    assert "The person answered a question of part." in json.dumps(model.requests[-1])
+
+
+async def test_who_agreed_that_a_server_asks_a_model_did_so_until_a_reset_and_not_until_a_restart(
+    tmp_path: Path,
+) -> None:
+    person = Person(agrees)
+    replies = [Said(calls=[Call("1", "part__ask", SAMPLE)]), Said("Soup."), Said("Done.")] * 4
+    entry = parts_server(sampling={"enabled": True, "approve": "first"})
+    async with talking(tmp_path, ChatServer, "openai-completions", replies, servers={"part": entry}) as (app, model):
+        for _ in range(2):
+            assert (await app.reply("Order.", talk(person))).text == "Done."
+        assert len(person.asked) == 2  # the prompt and the answer
+        async with App(app.config, paths=app.paths, env=app.engine.env, workspace=tmp_path) as after:
+            assert (await after.reply("Order.", talk(person))).text == "Done."
+            assert len(person.asked) == 2
+            await reset(after)
+            assert (await after.reply("Order.", talk(person))).text == "Done."
+        assert (len(person.asked), len(model.requests)) == (4, 12)

@@ -8,15 +8,16 @@ model or transcript has a word of it.
 
 import logging
 import time
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
+from weakref import WeakKeyDictionary
 
 import msgspec
 
 from openclaw.asking.forms import Form, FormError, read_form
 from openclaw.config.servers import ServerSpec
-from openclaw.conversation import Answer, Question
+from openclaw.conversation import Answer, Declined, Question
 from openclaw.errors import AddressError, RpcError
 from openclaw.protocol.jsonrpc import INVALID_PARAMS
 from openclaw.security.egress import page_address
@@ -32,8 +33,6 @@ MOST_A_CALL = 10
 MOST_TRIES = 3
 _LONGEST_MESSAGE = 2_000
 _LONGEST_NAME = 100
-# Calls whose questions are counted.
-_MOST_CALLS = 256
 _MINUTE = 60.0
 
 
@@ -60,7 +59,8 @@ class Elicitation:
         self._timeout = timeout
         self._clock = clock
         self._asked: dict[str, deque[float]] = {}
-        self._calls: OrderedDict[tuple[str, str], _AskedCall] = OrderedDict()
+        # By turn and id: a model may number its calls anew after a reset.
+        self._calls: WeakKeyDictionary[Declined, dict[str, _AskedCall]] = WeakKeyDictionary()
 
     async def create(
         self, spec: ServerSpec, params: Mapping[str, Any], invocation: Invocation | None
@@ -140,12 +140,8 @@ class Elicitation:
         if not invocation.call_id:
             # It may be one of several.
             return _AskedCall()
-        key = (invocation.session, invocation.call_id)
-        found = self._calls.setdefault(key, _AskedCall())
-        self._calls.move_to_end(key)
-        if len(self._calls) > _MOST_CALLS:
-            self._calls.popitem(last=False)
-        return found
+        of_turn = self._calls.setdefault(invocation.conversation.declined, {})
+        return of_turn.setdefault(invocation.call_id, _AskedCall())
 
     async def _put(self, question: Question, invocation: Invocation) -> Answer:
         # Its time begins when it is shown: the questions before it in its session may take theirs.

@@ -7,7 +7,7 @@ prompt, no tool, no word of the conversation. Knows no provider: what asks a mod
 
 import logging
 import time
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,8 +18,12 @@ from openclaw.asking.token_budget import TokenBudget
 from openclaw.config.servers import ServerSpec
 from openclaw.conversation import NOBODY_THERE, Question
 from openclaw.errors import RpcError, StoreError
+from openclaw.grant import SAMPLING, Grant
+from openclaw.log import iso_time
+from openclaw.mcp.cache import identity
 from openclaw.protocol.jsonrpc import INTERNAL_ERROR
 from openclaw.security.external import clean_label
+from openclaw.security.offers import new_id
 from openclaw.tool import Invocation, note
 
 _log = logging.getLogger(__name__)
@@ -28,8 +32,6 @@ _log = logging.getLogger(__name__)
 REJECTED = -1
 _LONGEST_NAME = 100
 _MINUTE = 60.0
-# Conversations whose person has agreed once.
-_MOST_AGREED = 1_000
 
 AskModel = Callable[[SampleRequest], Awaitable[Sample]]
 
@@ -49,7 +51,6 @@ class Sampling:
         self._budget = TokenBudget(counted, today)
         self._clock = clock
         self._asked: dict[str, deque[float]] = {}
-        self._agreed: OrderedDict[tuple[str, str], None] = OrderedDict()
 
     async def create(
         self, spec: ServerSpec, params: Mapping[str, Any], invocation: Invocation | None
@@ -98,15 +99,22 @@ class Sampling:
     def _is_seen(self, spec: ServerSpec, invocation: Invocation | None) -> bool:
         """Whether a person sees this one."""
         if spec.sampling.approve == "first":
-            # Outside of any session there is nothing to remember it by.
-            return invocation is None or not invocation.session or (spec.name, invocation.session) not in self._agreed
+            return invocation is None or not _agreed(spec, invocation)
         return spec.sampling.approve == "always"
 
     def _agree(self, spec: ServerSpec, invocation: Invocation | None) -> None:
-        if invocation is not None and invocation.session:
-            self._agreed[spec.name, invocation.session] = None
-            if len(self._agreed) > _MOST_AGREED:
-                self._agreed.popitem(last=False)
+        """Remember it in the conversation: it ends with a reset, and not with this process."""
+        if invocation is not None and spec.sampling.approve == "first":
+            yes = Grant(
+                new_id(),
+                spec.name,
+                SAMPLING,
+                identity(spec),
+                invocation.agent,
+                scope="session",
+                created=iso_time(time.time()),
+            )
+            invocation.conversation.granted.append(yes)
 
     async def _approve(self, spec: ServerSpec, invocation: Invocation | None, text: str) -> None:
         """Have the person of the call agree to what is shown. Raises RpcError when they do not."""
@@ -123,3 +131,9 @@ class Sampling:
             raise RpcError(REJECTED, "User rejected sampling request")
         note(invocation, f"{name} wanted to ask a model, and nobody was there to agree to it.")
         raise RpcError(INTERNAL_ERROR, "Nobody was there to agree to the request.")
+
+
+def _agreed(spec: ServerSpec, invocation: Invocation) -> bool:
+    """Whether the person has agreed once in this conversation."""
+    mark = (SAMPLING, identity(spec))
+    return any((one.server, one.definition) == mark for one in invocation.conversation.granted)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from openclaw.asking.samples import Sample, SampleRequest
 from openclaw.asking.sampling import Sampling
@@ -84,12 +85,18 @@ async def test_where_nobody_can_agree_it_is_refused_and_not_called_a_no(tmp_path
 
 async def test_first_asks_once_for_each_conversation_and_never_never(tmp_path: Path) -> None:
     person, sampling = Person(agrees), Sampling(Model(), tmp_path / "count.json")
-    for session in ("one", "one", "other", "one"):
-        await sampling.create(server(approve="first"), PARAMS, call(person, session))
+    one, other = call(person, "one"), call(person, "other")
+    for made in (one, one, other, one):
+        await sampling.create(server(approve="first"), PARAMS, made)
     assert len(person.asked) == 4
+    # Another program under the same name is another server.
+    another = structs.replace(server(approve="first", requests_per_minute=9), command="another")
+    await sampling.create(another, PARAMS, one)
+    assert len(person.asked) == 6
+    person.asked.clear()
     for asker in (Nobody(), person):
-        await sampling.create(server(approve="never"), PARAMS, call(asker))
-    assert len(person.asked) == 4
+        await sampling.create(server(approve="never", requests_per_minute=9), PARAMS, call(asker))
+    assert person.asked == []
 
 
 async def test_requests_are_counted_by_the_minute(tmp_path: Path) -> None:
