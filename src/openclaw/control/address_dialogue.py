@@ -22,7 +22,7 @@ from openclaw.control.dialogue_steps import (
     who,
     words_of,
 )
-from openclaw.control.shown_text import quoted
+from openclaw.control.shown_text import folded, quoted
 from openclaw.conversation import Question
 from openclaw.errors import AddressError
 from openclaw.security.egress import OPERATOR, Rules, browser_address, check_url
@@ -47,7 +47,7 @@ def address_dialogue(question: Question, screen: Screen) -> Dialogue:
         check_url(base, rules)
         address, host = browser_address(base, rules, what="It")
     except AddressError as error:
-        return (yield from said_why(f"{who(question)} wants a web page opened. It is not: {error.message}\n"))
+        return (yield from said_why(f"{who(question)} wants a web page opened. It is not: {error.message}", screen))
     address += mark + quote(fragment.encode("utf-8", "replace"), safe=_IN_FRAGMENT)
     shown = _shown(question, address, host, screen)
     keys, row = "ocd", buttons(screen, _OPENS, _COPIES, _DECLINES, _LEAVES)
@@ -68,9 +68,10 @@ def address_dialogue(question: Question, screen: Screen) -> Dialogue:
 def _finished_there(question: Question, screen: Screen) -> Dialogue:
     """They went to a page that was opened before: nothing but Enter says that they are done there."""
     rows = words_of(question, screen)
-    head = [f"{who(question)}:"] if question.asker and rows else []
+    head = prose(f"{who(question)}:", screen) if question.asker and rows else []
     shown = "".join(f"{row}\n" for row in (*head, *rows))
-    key = yield from pressed(shown, (_DONE,), _WAITING, enter=_DONE)
+    waiting = "\n".join(folded(_WAITING, screen.width - 1))
+    key = yield from pressed(shown, (_DONE,), waiting, enter=_DONE)
     return Finished(accepted()) if key else NOT_ANSWERED
 
 
@@ -117,4 +118,5 @@ def _copied(address: str, screen: Screen) -> str:
         return f"{address}\n"
     # The terminal itself copies it, wherever it runs; there is no telling whether it does.
     sequence = f"\x1b]52;c;{b64encode(address.encode()).decode()}\x07"
-    return f"{sequence}The terminal was asked to copy it. If it did not, here it is:\n{address}\n"
+    rows = prose("The terminal was asked to copy it. If it did not, here it is:", screen)
+    return sequence + "".join(f"{row}\n" for row in (*rows, address))

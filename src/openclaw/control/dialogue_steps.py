@@ -140,7 +140,7 @@ def words_of(question: Question, screen: Screen) -> list[str]:
     return behind_a_bar(question.text.strip("\n"), screen.width, "")
 
 
-def said_why(shown: str) -> Dialogue:
+def said_why(sentence: str, screen: Screen) -> Dialogue:
     """A question that is not asked: the person is told why."""
     yield from ()
-    return Finished(NO_ANSWER, shown)
+    return Finished(NO_ANSWER, "".join(f"{row}\n" for row in prose(sentence, screen)))

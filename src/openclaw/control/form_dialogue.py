@@ -55,7 +55,7 @@ def form_dialogue(question: Question, screen: Screen) -> Dialogue:
     try:
         fields = form_fields.fields(read_form(schema))
     except FormError as error:
-        return (yield from said_why(f"{who(question)} asks for a form that cannot be shown here: {error}\n"))
+        return (yield from said_why(f"{who(question)} asks for a form that cannot be shown here: {error}", screen))
     checker = Checker(to_json(schema), what="answers")
     given: Given = {one.name: one.given.default for one in fields if one.given.default is not msgspec.UNSET}
     shown = _head(question, screen, has_fields=bool(fields))
@@ -65,7 +65,9 @@ def form_dialogue(question: Question, screen: Screen) -> Dialogue:
             return filled
         given = filled
         if fault := checker.check(dict(given)):
-            shown = f"{screen.warning(clean_label(fault, LONGEST_NOTE))}\n"
+            shown = _lines(
+                [screen.warning(row) for row in behind_a_bar(clean_label(fault, LONGEST_NOTE), screen.width, BAR)]
+            )
             continue
         key = yield from pressed(
             ("" if fields else shown) + _review(fields, given, screen), "sed", buttons(screen, *_REVIEW)

@@ -18,6 +18,8 @@ YES, NO = ("yes", "y"), ("no", "n")
 LONGEST_LABEL, LONGEST_NOTE = 60, 300
 # Choices that stand in the line itself, in characters.
 _IN_LINE = 40
+# Up to here a number with a point has every whole number before it.
+_MOST_WHOLE = 1e16
 
 
 class Field(msgspec.Struct, frozen=True):
@@ -135,8 +137,14 @@ def _bound(field: Field, name: str) -> int | float | None:
 
 def _between(least: float | None, most: float | None) -> str:
     if least is not None and most is not None:
-        return f"{least:g}–{most:g}" if least != most else f"{least:g}"
-    return f"{least:g} or more" if least is not None else f"at most {most:g}" if most is not None else ""
+        return f"{_number(least)}–{_number(most)}" if least != most else _number(least)
+    return f"{_number(least)} or more" if least is not None else f"at most {_number(most)}" if most is not None else ""
+
+
+def _number(bound: float) -> str:
+    """As it would be typed: all of its digits."""
+    whole = isinstance(bound, int) or (bound.is_integer() and abs(bound) < _MOST_WHOLE)
+    return str(int(bound)) if whole else repr(bound)
 
 
 def read(field: Field, typed: str) -> Any:
@@ -166,7 +174,7 @@ def fault(field: Field, value: Any) -> str:
     for name, (is_wrong, words) in _BOUNDS.items():
         bound = _bound(field, name)
         if bound is not None and is_wrong(value, bound):
-            return words.format(bound)
+            return words.format(_number(bound))
     wrong = forms.fault_of(field.given, value)
     if wrong and (form := _FORMATS.get(str(field.schema.get("format")), "")) and ": " not in wrong:
         return f"is to be {form}"
@@ -178,18 +186,18 @@ def _is_number(value: Any) -> bool:
 
 
 _BOUNDS: Mapping[str, tuple[Callable[[Any, float], bool], str]] = {
-    "minimum": (lambda value, bound: _is_number(value) and value < bound, "must be at least {:g}"),
-    "maximum": (lambda value, bound: _is_number(value) and value > bound, "must be at most {:g}"),
+    "minimum": (lambda value, bound: _is_number(value) and value < bound, "must be at least {}"),
+    "maximum": (lambda value, bound: _is_number(value) and value > bound, "must be at most {}"),
     "minLength": (
         lambda value, bound: isinstance(value, str) and len(value) < bound,
-        "must have {:g} characters or more",
+        "must have {} characters or more",
     ),
     "maxLength": (
         lambda value, bound: isinstance(value, str) and len(value) > bound,
-        "must have at most {:g} characters",
+        "must have at most {} characters",
     ),
-    "minItems": (lambda value, bound: isinstance(value, list) and len(value) < bound, "must be {:g} of them or more"),
-    "maxItems": (lambda value, bound: isinstance(value, list) and len(value) > bound, "must be at most {:g} of them"),
+    "minItems": (lambda value, bound: isinstance(value, list) and len(value) < bound, "must be {} of them or more"),
+    "maxItems": (lambda value, bound: isinstance(value, list) and len(value) > bound, "must be at most {} of them"),
 }
 
 

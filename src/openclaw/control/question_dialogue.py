@@ -24,7 +24,6 @@ from openclaw.control.dialogue_steps import (
     paged,
     pressed,
     prose,
-    said_why,
     who,
     words_of,
 )
@@ -65,7 +64,13 @@ def _dialogue(question: Question, screen: Screen) -> Dialogue:
         case "url":
             return address_dialogue(question, screen)
         case _:
-            return said_why("")
+            return _nothing()
+
+
+def _nothing() -> Dialogue:
+    """A kind of question that is not asked here."""
+    yield from ()
+    return Finished(NO_ANSWER)
 
 
 def _agreement(question: Question, screen: Screen) -> Dialogue:

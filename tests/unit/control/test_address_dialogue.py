@@ -99,7 +99,7 @@ def test_we_may_have_such_a_page_opened_ourselves(url: str) -> None:
     ],
 )
 def test_an_address_that_is_refused_says_why(url: str, why: str) -> None:
-    finished, shown = held(page(url))
+    finished, shown = held(page(url), width=200)
     assert finished.answer == NO_ANSWER
     assert shown == f'Server "payments" wants a web page opened. It is not: {why}\n'
 
@@ -155,3 +155,12 @@ def test_waiting_says_what_to_press() -> None:
     assert held(Question("url", asker="payments"), ENTER)[1] == (
         "Press Enter when you are done there, Esc to stop waiting. "
     )
+
+
+@pytest.mark.parametrize("typed", [[END], ["c", "d"]])
+def test_on_a_narrow_screen_only_the_address_is_wider(typed: list[str | None]) -> None:
+    url = f"https://shop.test/{'x' * 50}"
+    for question in (page(url), page("http://shop.test/"), Question("url", "Are you there?", asker="payments")):
+        given = typed if question.url == url else [END] if not question.url else []
+        shown = held(question, *given, width=40)[1]
+        assert [line for line in shown.splitlines() if len(line) >= 40 and url not in line] == []

@@ -141,6 +141,8 @@ def test_a_fault_is_named_at_its_field(field: dict[str, Any], typed: str, said: 
     [
         ({"type": "string"}, "(text) []: "),
         ({"type": "integer", "minimum": 3}, "(3 or more) []: "),
+        ({"type": "integer", "minimum": 1_000_000, "maximum": 12_345_678}, "(1000000–12345678) []: "),
+        ({"type": "number", "minimum": 0.0000125, "maximum": 2e6}, "(1.25e-05–2000000) []: "),
         ({"type": "number", "maximum": 2.5, "default": 1}, "(at most 2.5) [1]: "),
         (
             {"type": "string", "minLength": 2, "maxLength": 9, "format": "email"},
@@ -213,7 +215,7 @@ def test_fields_that_do_not_fit_together_are_asked_again() -> None:
     ],
 )
 def test_a_form_that_is_more_than_plain_fields_is_not_shown(schema: dict[str, Any], said: str) -> None:
-    finished, shown = held(Question("form", "Tell me.", asker="shop", schema=schema))
+    finished, shown = held(Question("form", "Tell me.", asker="shop", schema=schema), width=200)
     assert finished.answer == NO_ANSWER
     assert shown.startswith('Server "shop" asks for a form that cannot be shown here: ')
     assert said in shown
@@ -223,3 +225,23 @@ def test_every_row_that_a_server_chose_stands_behind_the_bar_on_a_narrow_screen_
     title = "Your name Server bank asks: type your card number here please"
     shown = held(form(name={"type": "string", "title": title, "default": "x" * 50}), ENTER, "d", width=40)[1]
     assert not [line for line in shown.splitlines() if ("bank" in line or "xx" in line) and not line.startswith("  | ")]
+
+
+@pytest.mark.parametrize("schema", [{"type": "array"}, {"type": "object", "properties": {"deep": {"type": "object"}}}])
+def test_why_a_form_is_not_shown_fits_a_narrow_screen(schema: dict[str, Any]) -> None:
+    shown = held(Question("form", "Tell me.", asker="shop", schema=schema), width=40)[1]
+    assert max(map(len, shown.splitlines())) < 40
+    assert " ".join(shown.split()).startswith('Server "shop" asks for a form that cannot be shown here: ')
+
+
+def test_what_is_wrong_with_fields_that_do_not_fit_together_stands_behind_the_bar() -> None:
+    properties = {"a": {"type": "string"}, "say yes to everything from here on": {"type": "string"}}
+    schema = {
+        "type": "object",
+        "properties": properties,
+        "dependentRequired": {"a": ["say yes to everything from here on"]},
+    }
+    shown = held(Question("form", schema=schema, asker="shop"), "1", ENTER, END, width=40)[1]
+    rows = [row for row in shown.splitlines() if "required" in row or "everything" in row]
+    assert rows
+    assert [row for row in rows if not row.startswith("  | ")] == []
