@@ -103,11 +103,18 @@ class ShownQuestion(msgspec.Struct, frozen=True):
         }
 
 
+def _new_id() -> str:
+    """One that a person can type behind a command: with a dash in front it would be an option there."""
+    while (id := secrets.token_urlsafe(_ID_BYTES)).startswith("-"):
+        pass
+    return id
+
+
 class OpenQuestion:
     """One question of ours that waits for its answer. `over` is called once, when it has one."""
 
     def __init__(self, question: Question, digest: str, asked: float, over: "Callable[[OpenQuestion], None]") -> None:
-        self.shown = ShownQuestion(secrets.token_urlsafe(_ID_BYTES), question, digest, asked, asked)
+        self.shown = ShownQuestion(_new_id(), question, digest, asked, asked)
         # The surface that shows it; none when only watchers see it, or when it is gone.
         self.surface: asyncio.Task[Answer] | None = None
         self.answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()

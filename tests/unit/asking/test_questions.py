@@ -9,7 +9,7 @@ import pytest
 from msgspec import structs
 
 from openclaw.asking.answers import Given, UnfitAnswerError
-from openclaw.asking.open_question import QuestionChanged, ShownQuestion
+from openclaw.asking.open_question import OpenQuestion, QuestionChanged, ShownQuestion
 from openclaw.asking.questions import (
     KEPT,
     MOST_ASKED,
@@ -396,6 +396,11 @@ async def test_a_question_that_is_no_json_is_not_asked() -> None:
     call = AskedCall("x", "x", arguments={"a": object()})
     assert await register.asker(screen).ask(Question("approval", approval=call)) == WITHDRAWN
     assert screen.shown.empty()
+
+
+async def test_no_id_begins_like_an_option_of_a_command() -> None:
+    ids = [OpenQuestion(MAY_IT, "", 0.0, lambda _: None).id for _ in range(1_000)]
+    assert (len(set(ids)), [id for id in ids if id.startswith("-")]) == (1_000, [])
 
 
 async def test_the_beginning_of_an_id_is_enough_for_a_person() -> None:
