@@ -82,14 +82,14 @@ def _offered(case: Case, verdict: Verdict) -> list[tuple[Offer, Suggestion]]:
         return found
     pattern = suggest(case.tool, case.arguments, case.paths)
     if verdict.step == 6:
-        hosts = new_hosts(case)
-        if hosts and not case.risk.exec:
+        hosts = () if case.risk.exec else new_hosts(case)
+        is_named = bool(hosts) and pattern is not None and _name_all(pattern, hosts)
+        if hosts:
             found[0] = (Offer("once", "y", f"yes, and {' and '.join(hosts)} in this conversation", "once"), nothing)
-            if pattern is not None and all(
-                any(names_host(glob(one), host) for one in pattern.arguments.values()) for host in hosts
-            ):
-                found.append((Offer("always", "a", f"always {pattern.text}", "always"), pattern))
-        if pattern is not None:
+        if is_named and pattern is not None:
+            found.append((Offer("always", "a", f"always {pattern.text}", "always"), pattern))
+        # Of a call that only reads there is nothing but its hosts to ask about.
+        if pattern is not None and not (is_named and case.risk.only_reads):
             text = f"always {pattern.text}, also after text that nobody checked"
             found.append((Offer("even", "u", text, "always"), pattern))
         return found
@@ -110,3 +110,7 @@ def _offered(case: Case, verdict: Verdict) -> list[tuple[Offer, Suggestion]]:
     if not is_exec(case.tool):
         found.append((Offer("any", "t", "always, any arguments", "always"), nothing))
     return found
+
+
+def _name_all(pattern: Suggestion, hosts: tuple[str, ...]) -> bool:
+    return all(any(names_host(glob(one), host) for one in pattern.arguments.values()) for host in hosts)

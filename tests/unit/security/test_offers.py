@@ -87,6 +87,10 @@ def offered(asked: Case) -> list[str]:
         ),
         (
             case(FETCH, {"url": "https://a.example/x"}, sources=("mcp:web",)),
+            ["y yes, and a.example in this conversation", "a always at a.example"],
+        ),
+        (
+            case(SAVE, {"target_url": "https://a.example/x"}, sources=("mcp:web",)),
             [
                 "y yes, and a.example in this conversation",
                 "a always at a.example",
