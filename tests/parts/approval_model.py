@@ -170,10 +170,10 @@ def _asked(facts: Facts) -> tuple[str, int]:
         return "ask", 5
     if setting == "ask" and not reads:
         return "ask", 5
-    if facts.was_read and taint != "off" and not even:
+    if facts.was_read and taint != "off":
         # "deny: what would ask is refused"
         doubted = "refuse" if "deny" in (taint, mode) else "ask"
-        if is_exec:
+        if is_exec and not even:
             return doubted, 6
         # An address pattern of ours always has the host of the call in it, when it fits.
         host_is_named = (
@@ -181,7 +181,8 @@ def _asked(facts: Facts) -> tuple[str, int]:
             or facts.run_allow == "fits"
             or (by_config and facts.allow == "fits" and facts.agent_allow in ("none", "fits"))
         )
-        if hosts and not (facts.host_was_written or facts.host_was_approved or host_is_named):
+        # "whatever grants exist short of those that say so": no grant says anything of a host that it does not name
+        if hosts and not is_exec and not (facts.host_was_written or facts.host_was_approved or host_is_named):
             return doubted, 6
         is_foreign = facts.value_is_foreign and not facts.value_was_written
         value_is_named = (
@@ -189,7 +190,7 @@ def _asked(facts: Facts) -> tuple[str, int]:
             or facts.run_allow == "fits"
             or (by_config and facts.allow == "fits" and facts.agent_allow in ("none", "fits"))
         )
-        if not reads and is_foreign and not value_is_named:
+        if not reads and is_foreign and not even and not value_is_named:
             return doubted, 7
     if by_run or by_config or setting == "allow" or _granted(facts):
         return "run", 8

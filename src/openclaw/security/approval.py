@@ -213,11 +213,12 @@ def new_hosts(case: Case) -> tuple[str, ...]:
 
 
 def _doubt(case: Case) -> Verdict | None:
-    """Rows 6 and 7: what foreign text may have set off."""
-    risk = case.risk
-    if any(one.even_after_untrusted and covers(one, case) for one in case.grants):
+    """Rows 6 and 7: what foreign text may have set off. A grant that holds after such text says nothing of other hosts than it names."""
+    risk, rules = case.risk, case.rules
+    holds_even_so = any(one.even_after_untrusted and covers(one, case) for one in case.grants)
+    if risk.exec and holds_even_so:
+        # A program reaches what it likes.
         return None
-    rules = case.rules
     action: Literal["ask", "refuse"] = "refuse" if "deny" in (rules.taint, rules.mode) else "ask"
     # Nobody is asked in mode `deny` either: foreign text must not loosen it.
     where = rules.place("mode" if rules.mode == "deny" and rules.taint != "deny" else "taint")
@@ -228,7 +229,7 @@ def _doubt(case: Case) -> Verdict | None:
     if hosts := new_hosts(case):
         sentence = f"it would send data to {_listed(hosts)}, which nobody named, {_once_read(case)}"
         return Verdict(action, 6, sentence, where, by_foreign=True)
-    if risk.write and case.origins and not _is_named(case):
+    if risk.write and case.origins and not holds_even_so and not _is_named(case):
         told = [f"the value of {name} came from {source_text(source)}" for name, source in case.origins.items()]
         return Verdict(action, 7, _listed(told), where, by_foreign=True)
     return None

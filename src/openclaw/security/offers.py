@@ -88,8 +88,8 @@ def _offered(case: Case, verdict: Verdict) -> list[tuple[Offer, Suggestion]]:
             found[0] = (Offer("once", "y", f"yes, and {' and '.join(hosts)} in this conversation", "once"), nothing)
         if is_named and pattern is not None:
             found.append((Offer("always", "a", f"always {pattern.text}", "always"), pattern))
-        # Of a call that only reads there is nothing but its hosts to ask about.
-        if pattern is not None and not (is_named and case.risk.only_reads):
+        # Of a call that only reads there is nothing but its hosts to ask about, and no grant holds for a host that it does not name.
+        if pattern is not None and (case.risk.exec or (is_named and not case.risk.only_reads)):
             text = f"always {pattern.text}, also after text that nobody checked"
             found.append((Offer("even", "u", text, "always"), pattern))
         return found

@@ -180,6 +180,21 @@ def test_a_program_after_foreign_text_needs_a_grant_that_says_so() -> None:
     assert row(decide(case(EXEC, call, allow=[parse("*")], sources=("mcp:web",)))) == ("ask", 6)
 
 
+def test_what_holds_after_foreign_text_holds_for_no_host_that_it_does_not_name() -> None:
+    even = grant(arguments={"url": "https://a.example/*"}, even_after_untrusted=True)
+    there = {"to": "mark@example.net", "url": "https://a.example/x"}
+    assert row(decide(case(arguments=there, grants=[even], **FOREIGN))) == ("run", 8)
+    elsewhere = decide(case(arguments={**there, "notify": "https://evil.example/"}, grants=[even], **FOREIGN))
+    assert (row(elsewhere), "evil.example" in elsewhere.rule, "a.example" in elsewhere.rule) == (
+        ("ask", 6),
+        True,
+        False,
+    )
+    unnamed = grant(even_after_untrusted=True)
+    assert row(decide(case(arguments=there, grants=[unnamed], **FOREIGN))) == ("ask", 6)
+    assert row(decide(case(arguments=there, grants=[unnamed], known_hosts={"a.example"}, **FOREIGN))) == ("run", 8)
+
+
 @pytest.mark.parametrize(
     "call",
     [

@@ -98,6 +98,10 @@ def offered(asked: Case) -> list[str]:
             ],
         ),
         (
+            case(SAVE, {"path": "/home/me/notes/a", "link": "https://a.example/x"}, sources=("mcp:web",)),
+            ["y yes, and a.example in this conversation"],
+        ),
+        (
             case(SAVE, {"to": "mark@example.net", "body": "x"}, sources=("mcp:web",), origins={"to": "mcp:web"}),
             ["y once", "a always with to mark@example.net"],
         ),
