@@ -48,7 +48,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "Awaited",
         "LeftOut",
     ),
-    "Errors": ("OpenClawError", "UsageError", "ConfigError", "CallError", "RpcError"),
+    "Errors": ("OpenClawError", "UsageError", "ConfigError", "CallError", "AuthError", "RpcError"),
     "Words of servers": ("frame", "clean_text", "clean_label", "base_name"),
     "For programs that do more": (
         "Dependencies",
@@ -119,6 +119,16 @@ _PROSE = {
         "that server's name."
     ),
     "Image": "A picture, decoded.",
+    "OpenClawError": (
+        "What all errors of this package are. `message` is a sentence, `hint` what to do about it, if anything; `str(error)` is both."
+    ),
+    "UsageError": "A program uses the package in a way that cannot work.",
+    "ConfigError": "A config cannot be used. `problems` has each one with its place.",
+    "CallError": "A tool call failed: for who asked for an exception (`result.raise_for_error()`).",
+    "AuthError": "A sign-in came to nothing, or what it gave is refused.",
+    "RpcError": (
+        "A server answered with a JSON-RPC error. A function of yours that answers a server refuses with one: `RpcError(code, message)`."
+    ),
     "Authorizer": (
         "Who holds the credentials of one server with a `url`: what `Dependencies(authorize=…)` gives. A protocol: any class with these "
         "methods."

@@ -11,8 +11,17 @@ from openclaw.version import __version__
 # A plain name instead of typing.TYPE_CHECKING: type checkers know it, and importing typing would cost 4 ms.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from openclaw.agent.events import Compacted as Compacted
+    from openclaw.agent.events import MessageEnd as MessageEnd
+    from openclaw.agent.events import Notice as Notice
+    from openclaw.agent.events import ReasoningDelta as ReasoningDelta
     from openclaw.agent.events import RunEnd as RunEnd
+    from openclaw.agent.events import RunStart as RunStart
+    from openclaw.agent.events import TextDelta as TextDelta
+    from openclaw.agent.events import ToolEnd as ToolEnd
+    from openclaw.agent.events import ToolProgress as ToolProgress
     from openclaw.agent.events import ToolStart as ToolStart
+    from openclaw.agent.events import TurnStart as TurnStart
     from openclaw.app import App as App
     from openclaw.config.load import parse_config as parse_config
     from openclaw.config.paths import Paths as Paths
@@ -31,18 +40,27 @@ if TYPE_CHECKING:
 
 __all__ = [
     "App",
+    "Compacted",
     "ConfigError",
     "Conversation",
     "Invocation",
+    "MessageEnd",
+    "Notice",
     "OpenClawError",
     "Paths",
     "Question",
+    "ReasoningDelta",
     "Reply",
     "RunEnd",
+    "RunStart",
     "Text",
+    "TextDelta",
     "Tool",
+    "ToolEnd",
+    "ToolProgress",
     "ToolResult",
     "ToolStart",
+    "TurnStart",
     "__version__",
     "clean_label",
     "frame",
@@ -51,6 +69,15 @@ __all__ = [
 ]
 
 _MODULE_OF = {
+    "TurnStart": "openclaw.agent.events",
+    "ToolProgress": "openclaw.agent.events",
+    "ToolEnd": "openclaw.agent.events",
+    "TextDelta": "openclaw.agent.events",
+    "RunStart": "openclaw.agent.events",
+    "ReasoningDelta": "openclaw.agent.events",
+    "Notice": "openclaw.agent.events",
+    "MessageEnd": "openclaw.agent.events",
+    "Compacted": "openclaw.agent.events",
     "RunEnd": "openclaw.agent.events",
     "ToolStart": "openclaw.agent.events",
     "App": "openclaw.app",
@@ -71,8 +98,11 @@ _MODULE_OF = {
 }
 
 
-def __getattr__(name: str) -> object:
-    module = _MODULE_OF.get(name)
-    if module is None:
-        raise AttributeError(f"module 'openclaw' has no attribute {name!r}")
-    return getattr(import_module(module), name)
+# Type checkers know the names above, and take no other.
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        module = _MODULE_OF.get(name)
+        if module is None:
+            raise AttributeError(f"module 'openclaw' has no attribute {name!r}")
+        return getattr(import_module(module), name)

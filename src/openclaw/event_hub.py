@@ -12,9 +12,12 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from inspect import iscoroutinefunction
 from typing import Any, Generic, TypeVar, overload
 
 import msgspec
+
+from openclaw.errors import UsageError
 
 _log = logging.getLogger(__name__)
 
@@ -135,6 +138,15 @@ class EventHub:
 
         It must not block.
         """
+        if not callable(sink) or iscoroutinefunction(sink):
+            raise UsageError(
+                "subscribe takes a plain function, which is called with each event.",
+                hint="Write manager.events.subscribe(print), to begin with; `async for` goes through manager.events.reader().",
+            )
+        if not all(isinstance(kind, type) for kind in types):
+            raise UsageError(
+                "Events are chosen by their types, not by names.", hint="Write subscribe(function, StateChanged)."
+            )
         subscription = (sink, types)
         self._subscriptions.append(subscription)
         self._sort()

@@ -2,13 +2,14 @@
 
 import asyncio
 import logging
+import pickle
 import subprocess
 import sys
 import warnings
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import pytest
 from mcp.server import MCPServer
@@ -219,6 +220,17 @@ async def test_a_server_of_each_kind_works_beside_the_others() -> None:
         assert await manager.server("time").ping() >= 0
 
 
+async def test_the_servers_of_a_config_stand_beside_those_of_the_program() -> None:
+    clock = Path(__file__).parents[2] / "docs" / "examples" / "clock_server.py"
+    config = {"clock": {"command": sys.executable, "args": [str(clock)]}}
+    async with Manager.from_config(config, servers=[Server("shop", in_process=SHOP)]) as manager:
+        assert [status.name for status in manager.status()] == ["clock", "shop"]
+        assert (await manager.call("clock__now", {"format": "ok"})).text == "ok"
+        assert (await manager.call("shop__add", {"a": 1, "b": 1})).data == 2
+    with pytest.raises(UsageError, match=r"^Two servers are named 'clock'\."):
+        Manager.from_config(config, servers=[Server("clock", in_process=SHOP)])
+
+
 async def test_an_entry_of_a_mapping_is_named_without_a_file_that_nobody_has() -> None:
     async with Manager.from_config({"mcpServers": {"a": {"comand": "x"}}}) as manager:
         (status,) = manager.status()
@@ -351,6 +363,77 @@ MISUSE: list[tuple[str, Callable[[], Awaitable[object]], str]] = [
         "ServerSpec 'files': env must be a tuple. Make a Server of it: Server('files', …) takes lists, mappings and paths.",
     ),
     (
+        "patience that is no number, to wait with",
+        lambda: opened(lambda manager: manager.settle(patience="5")),  # type: ignore[arg-type]  # the same
+        "patience must be a number of seconds, not a text. Write patience=10.0.",
+    ),
+    (
+        "how its servers are before it is open",
+        lambda: asyncio.sleep(0, Manager([Server("shop", in_process=SHOP)]).status()),
+        "The manager is not open yet. Use it inside its block: async with Manager([…]) as manager.",
+    ),
+    (
+        "other servers after it was closed",
+        lambda: closed(lambda manager: manager.reconcile([])),
+        "The manager is closed. Use it inside its block: async with Manager([…]) as manager.",
+    ),
+    (
+        "other servers from another event loop",
+        lambda: opened(lambda manager: asyncio.to_thread(asyncio.run, manager.reconcile([]))),
+        ELSEWHERE,
+    ),
+    (
+        "left without having been entered",
+        lambda: Manager([]).__aexit__(),
+        "The manager is not open yet. Use it inside its block: async with Manager([…]) as manager.",
+    ),
+    (
+        "left in another event loop",
+        lambda: opened(lambda manager: asyncio.to_thread(asyncio.run, manager.__aexit__())),
+        ELSEWHERE,
+    ),
+    (
+        "sent to another process",
+        lambda: opened(lambda manager: asyncio.sleep(0, pickle.dumps(manager))),
+        "A manager cannot be copied or sent to another process. Give that process the servers, and make a Manager there.",
+    ),
+    (
+        "a folder where files of servers are to be kept",
+        lambda: asyncio.sleep(0, Manager([], media="kept")),  # type: ignore[arg-type]  # the same
+        "media must be of type MediaStore, not a text. Write media=MediaStore(…).",
+    ),
+    (
+        "options that are a mapping",
+        lambda: asyncio.sleep(0, Manager([], options={"debug": True})),  # type: ignore[arg-type]  # the same
+        "options must be of type ServersOptions, not a mapping. Write options=ServersOptions(…).",
+    ),
+    (
+        "one name where there are to be several",
+        lambda: asyncio.sleep(0, Manager([], reserved="read")),
+        "reserved must be a list of names, not a text. Write reserved=['…'].",
+    ),
+    (
+        "an async function for events",
+        lambda: asyncio.sleep(0, Manager([]).events.subscribe(closed)),  # type: ignore[arg-type]  # the same
+        "subscribe takes a plain function, which is called with each event. Write manager.events.subscribe(print), to begin with; "
+        "`async for` goes through manager.events.reader().",
+    ),
+    (
+        "events by their names",
+        lambda: asyncio.sleep(0, Manager([]).events.subscribe(print, "StateChanged")),  # type: ignore[arg-type]  # the same
+        "Events are chosen by their types, not by names. Write subscribe(function, StateChanged).",
+    ),
+    (
+        "a server where a config has a mapping",
+        lambda: asyncio.sleep(0, Manager.from_config({"shop": Server("shop", in_process=SHOP)})),
+        "The mapping holds a Server, which JSON has no form for. Write Manager([server]).",
+    ),
+    (
+        "a folder where a config is a file",
+        lambda: asyncio.sleep(0, Manager.from_config(Path("/"))),
+        f"{Path('/')} is a folder. Give the path of a config that names MCP servers.",
+    ),
+    (
         "two objects of one name",
         lambda: asyncio.sleep(
             0, Manager({"a": [Server("own", in_process=SHOP)], "b": [Server("own", in_process=shop())]})
@@ -380,6 +463,53 @@ async def test_misuse_is_told_in_a_sentence_and_leaves_nothing_behind(
         with pytest.raises(UsageError) as caught:
             await act()
     assert str(caught.value) == sentence
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        (lambda request: request.accept(4), "accept takes a mapping of the form's fields, not the number 4."),
+        (lambda request: ElicitationAnswer("yes"), "The elicit function gave no ElicitationAnswer."),  # type: ignore[arg-type]  # the same
+    ],
+    ids=["a value in place of a form", "a word that is none"],
+)
+async def test_an_answer_that_is_none_is_told_to_who_wrote_the_function(
+    answer: Callable[[Any], Any], sentence: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def ask(request: ElicitationRequest) -> ElicitationAnswer:
+        told: ElicitationAnswer = answer(request)
+        return told
+
+    async with Manager([Server("shop", in_process=SHOP)], elicit=ask) as manager:
+        assert (await manager.call("shop__reserve")).is_error
+    assert [one.levelname for one in caplog.records if one.getMessage().startswith(sentence)] == ["ERROR"]
+
+
+@pytest.mark.parametrize("tool", ["shop__book", "shop__reserve"])
+async def test_a_question_whose_window_is_closed_was_answered_by_nobody(tool: str) -> None:
+    async def ask(request: ElicitationRequest) -> ElicitationAnswer:
+        window: asyncio.Future[ElicitationAnswer] = asyncio.get_running_loop().create_future()
+        window.cancel()
+        return await window
+
+    with nothing_left_behind():
+        async with Manager([Server("shop", in_process=SHOP)], elicit=ask) as manager:
+            result = await manager.call(tool)
+            assert (result.timed_out, "A table" in result.text) == (False, False)
+
+
+async def test_a_closed_manager_shows_no_server_as_running() -> None:
+    manager = Manager([Server("shop", in_process=SHOP)])
+    async with manager:
+        pass
+    (status,) = manager.status()
+    assert (status.state, status.ready_for) == ("stopped", None)
+
+
+async def test_a_result_is_shown_by_what_is_in_it() -> None:
+    async with Manager([Server("shop", in_process=SHOP)]) as manager:
+        listed = await manager.call("shop__listed")
+    assert repr(listed.content) == "[Content(type='text', text='[\"a\", \"b\"]')]"
 
 
 async def test_a_name_that_is_no_tools_is_a_result_which_a_model_can_be_given() -> None:

@@ -14,6 +14,17 @@ PAGES = ("embed-the-engine", "give-tools-to-your-model", "move-a-program")
 PROGRAMS = ("answer_a_server", "embed_engine", "in_process_server", "tools_for_anthropic", "tools_for_openai")
 
 
+def test_a_name_that_is_not_public_is_found_by_strict_types(tmp_path: Path) -> None:
+    (tmp_path / "wrong.py").write_text("from openclaw import Nobody\nfrom openclaw.mcp import Managr\n")
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--cache-dir=.cache", "wrong.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines() == [
+        'wrong.py:1: error: Module "openclaw" has no attribute "Nobody"  [attr-defined]',
+        'wrong.py:2: error: Module "openclaw.mcp" has no attribute "Managr"; maybe "Manager"?  [attr-defined]',
+        "Found 2 errors in 1 file (checked 1 source file)",
+    ]
+
+
 def test_every_program_of_the_pages_on_embedding_is_clean_under_strict_types(tmp_path: Path) -> None:
     for name in PROGRAMS:
         (tmp_path / f"{name}.py").write_text((DOCS / "examples" / f"{name}.py").read_text())

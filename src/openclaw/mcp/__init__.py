@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from openclaw.config.servers import ServerSpec as ServerSpec
     from openclaw.content import Image as Image
     from openclaw.conversation import Conversation as Conversation
+    from openclaw.errors import AuthError as AuthError
     from openclaw.errors import CallError as CallError
     from openclaw.errors import ConfigError as ConfigError
     from openclaw.errors import OpenClawError as OpenClawError
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Absence",
+    "AuthError",
     "Authorizer",
     "Awaited",
     "CallError",
@@ -116,6 +118,7 @@ _MODULE_OF = {
     "ServersOptions": "openclaw.config.servers",
     "Image": "openclaw.content",
     "Conversation": "openclaw.conversation",
+    "AuthError": "openclaw.errors",
     "CallError": "openclaw.errors",
     "ConfigError": "openclaw.errors",
     "OpenClawError": "openclaw.errors",
@@ -166,9 +169,12 @@ _MODULE_OF = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    # Loaded on first use: importing one module of the client does not cost all of it.
-    module = _MODULE_OF.get(name)
-    if module is None:
-        raise AttributeError(f"module 'openclaw.mcp' has no attribute {name!r}")
-    return getattr(import_module(module), name)
+# Type checkers know the names above, and take no other.
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        # Loaded on first use: importing one module of the client does not cost all of it.
+        module = _MODULE_OF.get(name)
+        if module is None:
+            raise AttributeError(f"module 'openclaw.mcp' has no attribute {name!r}")
+        return getattr(import_module(module), name)

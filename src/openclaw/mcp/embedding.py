@@ -38,6 +38,8 @@ Trust = Literal["pin", "follow"]
 _W = TypeVar("_W", bound=str)
 # What makes a mapping the entry of one server, in any program's config.
 _ENTRY_KEYS = frozenset({"command", "url", "serverUrl", "httpUrl"})
+# What a mapping may be made of.
+_PLAIN = "Use texts, numbers, lists and mappings."
 # Progress extends a call up to this many times its own time, unless the server says otherwise.
 _TOTAL_FACTOR = 10
 
@@ -335,6 +337,13 @@ def folder(key: str, value: object) -> Path | None:
     raise UsageError(f"{key} must be a path, not {kind_of(value)}.", hint=f"Write {key}=Path('…').")
 
 
+def names(key: str, values: object) -> frozenset[str]:
+    """A list of names. A text is one too, of its letters: nobody means that."""
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise UsageError(f"{key} must be a list of names, not {kind_of(values)}.", hint=f"Write {key}=['…'].")
+    return frozenset(values)
+
+
 def checked_servers(servers: object) -> tuple[Server | ServerSpec, ...]:
     """A list of servers with names of their own. Raises UsageError for anything else."""
     if isinstance(servers, Server | ServerSpec):
@@ -391,24 +400,31 @@ def read_servers(
 
 def _loaded(path: Path, environ: Mapping[str, str]) -> Config:
     if not path.is_file():
-        raise UsageError(f"There is no file {path}.", hint="Give the path of a config that names MCP servers.")
+        what = f"{path} is a folder." if path.is_dir() else f"There is no file {path}."
+        raise UsageError(what, hint="Give the path of a config that names MCP servers.")
     return load_config(structs.replace(Paths.from_env(environ), config_file=path.absolute()), environ)
 
 
 def _given(source: Mapping[str, Any], environ: Mapping[str, str]) -> Config:
     is_block = bool(source) and all(isinstance(one, Mapping) and _ENTRY_KEYS & one.keys() for one in source.values())
     try:
-        text = json.dumps({"mcpServers": source} if is_block else source, default=os.fspath)
-    except TypeError as error:
-        raise UsageError(
-            f"The mapping holds what JSON has no form for: {error}.", hint="Use texts and numbers."
-        ) from None
+        text = json.dumps({"mcpServers": source} if is_block else source, default=_path_or_refusal)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"The mapping cannot be written as JSON: {error}.", hint=_PLAIN) from None
     try:
         config = parse_config(text, env=environ, file=str(Path.cwd() / "openclaw.json"))
     except ConfigError as error:
         raise ConfigError(_placeless(error.problems)) from None
     refused = {path: _placeless(problems) for path, problems in config.refused.items()}
     return structs.replace(config, warnings=_placeless(config.warnings), refused=refused)
+
+
+def _path_or_refusal(value: object) -> str:
+    """What becomes of a value that JSON has no form for."""
+    if isinstance(value, os.PathLike):
+        return os.fsdecode(value)
+    hint = "Write Manager([server])." if isinstance(value, Server) else _PLAIN
+    raise UsageError(f"The mapping holds {kind_of(value)}, which JSON has no form for.", hint=hint)
 
 
 def _placeless(problems: Sequence[Problem]) -> tuple[Problem, ...]:

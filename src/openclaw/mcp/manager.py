@@ -16,7 +16,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, TypeAlias, TypedDict, Unpack
 
 import msgspec
 
@@ -132,6 +132,12 @@ class Manager:
         events: EventHub | None = None,
         pins: PinStore | None = None,
     ) -> None:
+        _check_parts(
+            options=(options, ServersOptions),
+            dependencies=(dependencies, Dependencies),
+            media=(media, MediaStore),
+            events=(events, EventHub),
+        )
         self.events = EventHub() if events is None else events
         self._phase: Literal["new", "open", "closed"] = "new"
         # The one it was opened in.
@@ -142,13 +148,9 @@ class Manager:
         self._specs = self._by_agent(servers)
         self._options = options or ServersOptions()
         self._media = media
-        self._reserved = frozenset(reserved)
+        self._reserved = _names(reserved)
         self.is_eager = eager
-        if patience not in (0, float("inf")):
-            from openclaw.mcp.embedding import check_patience
-
-            check_patience(patience)
-        self._patience = patience
+        self._patience = _patience(patience)
         self._revoke = revoke
         given = dependencies or Dependencies()
         if (elicit, visit, sample, on_log, roots) != (None, None, None, None, ()):
@@ -180,12 +182,14 @@ class Manager:
         source: str | os.PathLike[str] | Mapping[str, Any],
         *,
         agent: str = ANY_AGENT,
+        servers: "Sequence[Server]" = (),
         **more: Unpack[ManagerOptions],
     ) -> Self:
         """A manager of the servers that a config names: the path of an `openclaw.json`, or of any program's file with `mcpServers` or
         `servers`; a mapping of the same form; or the block of servers alone. `${NAME}` is taken from the environment, and `secret://…`
-        from where the config says. `agent` chooses the servers of one agent. An entry that is wrong costs its own server alone, and
-        `status()` says why that one is not started; what else is wrong raises ConfigError, with every problem.
+        from where the config says. `agent` chooses the servers of one agent; `servers` are others besides, such as objects of the program.
+        An entry that is wrong costs its own server alone, and `status()` says why that one is not started; what else is wrong raises
+        ConfigError, with every problem. All else is as in `Manager(…)`.
         """
         from openclaw.mcp.embedding import read_servers, secrets_of
 
@@ -195,7 +199,7 @@ class Manager:
             dependencies = msgspec.structs.replace(dependencies, resolve=secrets_of(found.config, dependencies.environ))
         more["dependencies"] = dependencies
         more.setdefault("options", found.options)
-        return cls(found.specs, **more)
+        return cls((*found.specs, *servers) if servers else found.specs, **more)
 
     async def __aenter__(self) -> Self:
         if self._phase != "new":
@@ -243,11 +247,20 @@ class Manager:
                     await self.readiness.settle(agent, float("inf"))
 
     async def __aexit__(self, *_: object) -> None:
+        if self._phase == "new":
+            self._check_open()
+        self._check_loop()
         self._phase = "closed"
         await self._pool.close()
         if self._signing_in is not None:
             await self._signing_in.close()
         _log.info("MCP manager shut down")
+
+    def __reduce__(self) -> NoReturn:
+        raise UsageError(
+            "A manager cannot be copied or sent to another process.",
+            hint="Give that process the servers, and make a Manager there.",
+        )
 
     # For agents (tool.ToolSource, tool.ContextSource)
 
@@ -261,6 +274,8 @@ class Manager:
 
     async def settle(self, agent: str = ANY_AGENT, patience: float = float("inf")) -> None:
         """Wait at most `patience` seconds for servers whose tools are not known yet; for no others, and only once for one that hangs."""
+        self._check_loop()
+        _patience(patience)
         await self.readiness.settle(agent, patience)
 
     def context(self, agent: str) -> str:
@@ -351,8 +366,7 @@ class Manager:
         invocation: Invocation | None,
     ) -> Result:
         self._check_open()
-        if self._loop is not asyncio.get_running_loop():
-            raise other_loop()
+        self._check_loop()
         view = self._view(agent)
         entry = await view.find(name)
         if entry is None:
@@ -455,6 +469,8 @@ class Manager:
 
     def status(self, agent: str | None = None) -> list[ServerStatus]:
         """Every server of an agent, or of all of them: in the order they are configured, each once."""
+        if self._phase == "new":
+            self._check_open()
         views = list(dict.fromkeys(self._views.values())) if agent is None else [self._view(agent)]
         found: dict[tuple[str, str], ServerStatus] = {}
         for view in views:
@@ -498,6 +514,8 @@ class Manager:
 
         Returns when what had to stop has stopped; what starts is not waited for. Without `options` they stay as they are.
         """
+        self._check_open()
+        self._check_loop()
         offered = {agent: {entry.name: _origin(entry) for entry in self.entries(agent)} for agent in self._specs}
         self._specs = self._by_agent(servers)
         if options is not None and options != self._options:
@@ -660,6 +678,11 @@ class Manager:
                 hint="Use it inside its block: async with Manager([…]) as manager.",
             )
 
+    def _check_loop(self) -> None:
+        """Raises UsageError in another event loop than the one in which a manager was opened."""
+        if self._loop is not None and self._loop is not asyncio.get_running_loop():
+            raise other_loop()
+
     def _view(self, agent: str) -> View:
         if self._phase == "new":
             self._check_open()
@@ -742,6 +765,32 @@ def _are_specs(servers: object) -> bool:
         and all(isinstance(one, ServerSpec) for one in servers)
         and len({one.name for one in servers}) == len(servers)
     )
+
+
+def _check_parts(**parts: tuple[object, type]) -> None:
+    """Raises UsageError for what is given as something that it is not."""
+    for key, (part, kind) in parts.items():
+        if part is not None and not isinstance(part, kind):
+            from openclaw.mcp.embedding import kind_of
+
+            write = "events=other_manager.events" if kind is EventHub else f"{key}={kind.__name__}(…)"
+            raise UsageError(f"{key} must be of type {kind.__name__}, not {kind_of(part)}.", hint=f"Write {write}.")
+
+
+def _names(reserved: Iterable[str]) -> frozenset[str]:
+    if isinstance(reserved, list | tuple | set | frozenset):
+        return frozenset(reserved)
+    from openclaw.mcp.embedding import names
+
+    return names("reserved", reserved)
+
+
+def _patience(patience: float) -> float:
+    if patience not in (0, float("inf")):
+        from openclaw.mcp.embedding import check_patience
+
+        check_patience(patience)
+    return patience
 
 
 def _folder(state: str | os.PathLike[str] | None) -> Path | None:

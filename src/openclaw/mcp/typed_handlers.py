@@ -5,24 +5,29 @@ Owns these values, and making `Handlers` of functions that take and give them. W
 question is cleaned for a terminal, and everything else is as it came. Shows and asks nothing itself.
 """
 
+import asyncio
+import logging
 import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from inspect import isawaitable
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 import msgspec
 from msgspec import structs
 
 from openclaw.errors import AddressError, RpcError, UsageError
 from openclaw.mcp.connect import Dependencies
+from openclaw.mcp.embedding import kind_of
 from openclaw.mcp.handlers import Handler, Mode, OnLog
 from openclaw.mcp.tools.results import Content
-from openclaw.protocol.jsonrpc import INVALID_PARAMS
+from openclaw.protocol.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS
 from openclaw.redact import redact
 from openclaw.security.egress import page_address
 from openclaw.security.external import clean_text
 from openclaw.tool import Invocation
+
+_log = logging.getLogger(__name__)
 
 # Of a question: more than the longest that a person reads.
 MAX_MESSAGE = 4_096
@@ -30,10 +35,13 @@ MAX_MESSAGE = 4_096
 MAX_TOKENS = 1_024
 
 
+AnswerWord = Literal["accept", "decline", "cancel"]
+
+
 class ElicitationAnswer(msgspec.Struct, frozen=True):
     """What a person said to a server's question. `ElicitationRequest` makes it."""
 
-    action: Literal["accept", "decline", "cancel"]
+    action: AnswerWord
     content: Mapping[str, Any] | None = None
 
 
@@ -50,7 +58,12 @@ class ElicitationRequest(msgspec.Struct, frozen=True):
     invocation: Invocation | None = None
 
     def accept(self, content: Mapping[str, Any]) -> ElicitationAnswer:
-        """The person filled in the form."""
+        """The person filled in the form: `content` is what they gave, by the names of its fields."""
+        if not isinstance(content, Mapping):
+            raise UsageError(
+                f"accept takes a mapping of the form's fields, not {kind_of(content)}.",
+                hint="Write request.accept({'people': 4}).",
+            )
         return ElicitationAnswer("accept", content)
 
     def decline(self) -> ElicitationAnswer:
@@ -205,26 +218,48 @@ class _Sampled(msgspec.Struct, rename="camel"):
     stop_sequences: list[str] | None = None
 
 
+class _NobodyAnsweredError(RpcError):
+    """What the program waited for was called off, such as a window that somebody closed; nobody withdrew the question."""
+
+
 async def _awaited(key: str, answer: Awaitable[T]) -> T:
     if not isawaitable(answer):
-        raise UsageError(f"The {key} function is not async.", hint=f"Write: async def {key}(request): …")
-    return await answer
+        raise _misuse(f"The {key} function is not async.", f"Write: async def {key}(request): …")
+    try:
+        return await answer
+    except UsageError as error:
+        raise _misuse(error.message, error.hint) from None
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise
+        raise _NobodyAnsweredError(INTERNAL_ERROR, "Nobody answered.") from None
+
+
+def _misuse(sentence: str, hint: str) -> UsageError:
+    """For the server, which may keep it to itself; and in the log, for who wrote the function."""
+    error = UsageError(sentence, hint=hint)
+    _log.error("%s", error)
+    return error
 
 
 def _elicitation(elicit: Elicit | None, visit: Visit | None) -> Handler:
     async def handle(server: str, params: Mapping[str, Any], invocation: Invocation | None) -> Mapping[str, Any]:
         asked = msgspec.convert(params, _Asked, strict=False)
         message = clean_text(redact(asked.message), MAX_MESSAGE)
-        if asked.mode == "url" and visit is not None:
-            page = _page(server, message, asked.url, invocation)
-            key, hint, answer = "visit", "request.opened()", await _awaited("visit", visit(page))
-        elif asked.mode == "form" and elicit is not None:
-            form = ElicitationRequest(server, message, asked.requested_schema, invocation)
-            key, hint, answer = "elicit", "request.accept({…})", await _awaited("elicit", elicit(form))
-        else:
-            raise RpcError(INVALID_PARAMS, "Questions of this mode are not answered here.")
-        if not isinstance(answer, ElicitationAnswer):
-            raise UsageError(f"The {key} function gave no ElicitationAnswer.", hint=f"Return {hint}.")
+        try:
+            if asked.mode == "url" and visit is not None:
+                page = _page(server, message, asked.url, invocation)
+                key, hint, answer = "visit", "request.opened()", await _awaited("visit", visit(page))
+            elif asked.mode == "form" and elicit is not None:
+                form = ElicitationRequest(server, message, asked.requested_schema, invocation)
+                key, hint, answer = "elicit", "request.accept({…})", await _awaited("elicit", elicit(form))
+            else:
+                raise RpcError(INVALID_PARAMS, "Questions of this mode are not answered here.")
+        except _NobodyAnsweredError:
+            return {"action": "cancel"}
+        if not isinstance(answer, ElicitationAnswer) or answer.action not in get_args(AnswerWord):
+            raise _misuse(f"The {key} function gave no ElicitationAnswer.", f"Return {hint}.")
         given: dict[str, Any] = {"action": answer.action}
         return given if answer.content is None else {**given, "content": dict(answer.content)}
 
@@ -256,7 +291,7 @@ def _sampling(sample: Sample) -> Handler:
         )
         answer = await _awaited("sample", sample(request))
         if not isinstance(answer, SamplingAnswer):
-            raise UsageError("The sample function gave no SamplingAnswer.", hint="Return SamplingAnswer(text, model).")
+            raise _misuse("The sample function gave no SamplingAnswer.", "Return SamplingAnswer(text, model).")
         content = {"type": "text", "text": answer.text}
         return {"role": "assistant", "content": content, "model": answer.model, "stopReason": answer.stop_reason}
 

@@ -179,8 +179,7 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: read_servers({"mcpServers": {"s": {"command": object()}}}),
-        "The mapping holds what JSON has no form for: expected str, bytes or os.PathLike object, not object. "
-        "Use texts and numbers.",
+        "The mapping holds an object, which JSON has no form for. Use texts, numbers, lists and mappings.",
     ),
 ]
 

@@ -44,7 +44,7 @@ class ServerState:
         self.is_fetching = False
         # A server that was stopped by hand is started again by hand only.
         self.is_stopped_by_hand = False
-        self.is_closing = False
+        self.is_closing = self._has_ended = False
         # As many servers run as may, and this one is not among them; one of those is about to give up its slot for it.
         self.waits_for_slot = False
         self.slot_is_promised = False
@@ -148,8 +148,8 @@ class ServerState:
 
     def ended(self) -> None:
         """It does not run any more, and will not again."""
-        self.is_closing = True
-        self.client = None
+        self.is_closing = self._has_ended = True
+        self.client = self._ready_at = None
         self.announce()
 
     # When there is not a slot for every server
@@ -283,7 +283,7 @@ class ServerState:
         info = client.agreement.server_info if client else {}
         return ServerStatus(
             name=spec.name,
-            state="stopped" if self.waits_for_slot else self.name,
+            state="stopped" if self.waits_for_slot or self._has_ended else self.name,
             reason=self._reason(),
             transport=link.facts.name if link else catalog.transport or spec.transport,
             target=target_of(spec),

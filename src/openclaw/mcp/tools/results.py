@@ -28,7 +28,7 @@ _MAX_RAISED = 2_000
 _WRAPPER = "result"
 
 
-class Content(msgspec.Struct, rename="camel", omit_defaults=True):
+class Content(msgspec.Struct, rename="camel", omit_defaults=True, repr_omit_defaults=True):
     """One content block of any kind; which fields are set depends on `type`."""
 
     type: str
@@ -43,7 +43,7 @@ class Content(msgspec.Struct, rename="camel", omit_defaults=True):
     resource: Raw = NOTHING
 
 
-class ResourceContents(msgspec.Struct, rename="camel", omit_defaults=True):
+class ResourceContents(msgspec.Struct, rename="camel", omit_defaults=True, repr_omit_defaults=True):
     """What a resource holds: `text`, or `blob` in base64. `meta` is what else the server says of it, as JSON."""
 
     uri: str = ""
@@ -53,7 +53,7 @@ class ResourceContents(msgspec.Struct, rename="camel", omit_defaults=True):
     meta: Raw = msgspec.field(default=NOTHING, name="_meta")
 
 
-class Result(msgspec.Struct, rename="camel", omit_defaults=True):
+class Result(msgspec.Struct, rename="camel", omit_defaults=True, repr_omit_defaults=True):
     """The answer to a tool call. `text`, `data`, `structured` and `images` read it; `is_error` says that the call failed.
 
     `fault` is our own sentence when there was no answer, framed for a model unless it is in `OwnWords`; it is
@@ -148,7 +148,7 @@ class InputRequired(msgspec.Struct, rename="camel"):
     request_state: str | None = None
 
 
-class Prompt(msgspec.Struct, rename="camel", omit_defaults=True):
+class Prompt(msgspec.Struct, rename="camel", omit_defaults=True, repr_omit_defaults=True):
     messages: list["PromptMessage"]
     description: str | None = None
 
@@ -158,7 +158,7 @@ class PromptMessage(msgspec.Struct):
     content: Content
 
 
-class ResourceEntry(msgspec.Struct, rename="camel", omit_defaults=True):
+class ResourceEntry(msgspec.Struct, rename="camel", omit_defaults=True, repr_omit_defaults=True):
     """A listed resource (`uri`) or template (`uri_template`)."""
 
     name: str = ""
@@ -170,13 +170,13 @@ class ResourceEntry(msgspec.Struct, rename="camel", omit_defaults=True):
     size: int | float | None = None
 
 
-class PromptArgument(msgspec.Struct, omit_defaults=True):
+class PromptArgument(msgspec.Struct, omit_defaults=True, repr_omit_defaults=True):
     name: str
     description: str | None = None
     required: bool = False
 
 
-class PromptEntry(msgspec.Struct, omit_defaults=True):
+class PromptEntry(msgspec.Struct, omit_defaults=True, repr_omit_defaults=True):
     name: str
     title: str | None = None
     description: str | None = None
