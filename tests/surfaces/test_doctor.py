@@ -73,6 +73,17 @@ def test_a_reference_that_leads_nowhere_is_named_with_its_place(tmp_path: Path) 
     assert "mcp.servers.far.apiKey" in found["message"]
 
 
+def test_a_misspelt_key_of_a_server_is_told_once_and_not_taken_for_another_programs(tmp_path: Path) -> None:
+    entry = {**stdio_server(), "enviroment": {"A": "1"}, "codex": {}}
+    with home(tmp_path, {"mcp": {"servers": {"part": entry}}, "channels": {}}) as place:
+        found = json.loads(place.run("doctor", "--offline", "--json").stdout)["checks"]
+    told = [check["message"] for check in found if check["what"] == "Config" and "is valid" not in check["message"]]
+    assert [re.sub(r"^\S+ ", "", one) for one in told] == [
+        'mcp.servers.part.enviroment: unknown key, ignored. Did you mean "environment"?',
+        "and ignored, as they belong to another program: mcp.servers.part.codex, channels",
+    ]
+
+
 def test_a_variable_that_a_server_is_not_given_is_spoken_of(tmp_path: Path) -> None:
     entry = {**stdio_server(), "env": {"LD_PRELOAD": "/x.so", "PLAIN": "1"}, "passEnv": ["NODE_OPTIONS"]}
     with home(tmp_path, {"mcp": {"servers": {"part": entry}}}) as place:

@@ -3,8 +3,9 @@
 import subprocess
 from pathlib import Path
 
-from parts.gateways import PROGRAM, gateway_process, home, stdio_server
+from parts.gateways import PROGRAM, Home, gateway_process, home, stdio_server
 from parts.processes import HANG_GUARD
+from parts.terminal import CONTROL_C, Terminal
 
 
 def test_starting_twice_is_no_error_and_the_log_can_be_followed(tmp_path: Path) -> None:
@@ -61,6 +62,27 @@ def test_what_a_server_writes_can_be_followed_through_a_gateway(tmp_path: Path) 
 
     assert [line.split(" ", 1)[1] for line in after] == [line.split(" ", 1)[1] for line in before]
     assert "--follow has no end. In a shell: openclaw mcp logs -f part" in in_chat.stdout + in_chat.stderr
+
+
+def test_who_follows_what_is_written_sees_what_is_waited_for(tmp_path: Path) -> None:
+    config = {"mcp": {"servers": {"part": stdio_server("--stderr-lines", "1")}}}
+    with home(tmp_path, config) as place:
+        try:
+            assert place.run("gateway", "start").returncode == 0
+            followed("mcp logs -f part", "Waiting for what part writes", place)
+            followed("mcp logs --local -f part", "Waiting for what part writes", place)
+            followed("gateway logs -f", "Waiting for what the gateway writes", place)
+        finally:
+            place.run("gateway", "stop")
+
+
+def followed(command: str, waited_for: str, place: Home) -> None:
+    """At a terminal, until the person has seen enough."""
+    with Terminal([*PROGRAM, *command.split()], cwd=place.state, env=place.env) as terminal:
+        terminal.until(lambda rows: rows and waited_for in rows[-1] and rows[-1].endswith("Ctrl-C stops"))
+        assert "line 0" in "\n".join(terminal.screen)
+        terminal.type(CONTROL_C)
+        assert terminal.ends()[0] == 130
 
 
 def test_a_service_is_taken_away_with_what_switching_it_on_left(tmp_path: Path) -> None:

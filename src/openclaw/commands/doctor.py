@@ -91,8 +91,9 @@ async def _all(context: Context, *, asks: bool) -> AsyncIterator[Check]:
         yield Check("Config", "ok", sentence)
     for warning in (*config.warnings, *withheld(config, context.env)):
         yield Check("Config", "warning", str(warning))
-    if config.ignored:
-        yield Check("Config", "ok", f"kept and ignored, as they belong to another program: {', '.join(config.ignored)}")
+    told = {warning.path for warning in config.warnings}
+    if others := [path for path in config.ignored if path not in told]:
+        yield Check("Config", "ok", f"kept and ignored, as they belong to another program: {', '.join(others)}")
     if gateway == _NO_GATEWAY and (taken := await asyncio.to_thread(port_check, config)):
         yield taken
     for check in _permissions([*config.files, context.paths.state_dir]):

@@ -8,7 +8,7 @@ from openclaw.commands.follow import follow
 from openclaw.commands.opened import opened
 from openclaw.commands.parse import Parsed
 from openclaw.errors import UsageError
-from openclaw.security.external import clean_terminal
+from openclaw.security.external import clean_label, clean_terminal
 
 # Of what is there when following begins: a screen or two.
 _LAST_LINES = 80
@@ -38,10 +38,11 @@ async def logs(context: Context, parsed: Parsed) -> int:
 
 async def _follow(context: Context, parsed: Parsed, file: Path, last: int) -> None:
     """The last lines and those that come, until the person has seen enough."""
-    async for written in follow(file, last):
-        for line in written:
-            if parsed.flag("json"):
-                context.console.data(line)
-            else:
-                context.console.verbatim(clean_terminal(line))
-        await context.console.flush()
+    with context.console.live.waiting(f"Waiting for what {clean_label(parsed.text('name'), 60)} writes"):
+        async for written in follow(file, last):
+            for line in written:
+                if parsed.flag("json"):
+                    context.console.data(line)
+                else:
+                    context.console.verbatim(clean_terminal(line))
+            await context.console.flush()

@@ -32,9 +32,10 @@ async def logs(context: Context, parsed: Parsed) -> int:
     if not parsed.flag("follow"):
         _print(context, parsed, last_lines(file, count))
         return 0
-    async for lines in follow(file, count):
-        _print(context, parsed, lines)
-        await context.console.flush()
+    with context.console.live.waiting("Waiting for what the gateway writes"):
+        async for lines in follow(file, count):
+            _print(context, parsed, lines)
+            await context.console.flush()
     return 0
 
 
