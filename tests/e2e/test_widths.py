@@ -49,6 +49,7 @@ mistyped
 mcp call part__slo
 mcp status nobody
 config get nothing.is.here
+mcp call --yes part__crash
 """.strip().splitlines()
 # A path, an address or a command is there to be copied: it stands whole on a row of its own.
 WHOLE = re.compile(r" *(?:\S+|`[^`]*`\S?)")

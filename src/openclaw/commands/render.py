@@ -136,6 +136,8 @@ def _last_error(status: ServerStatus) -> str:
 
 async def show_result(result: Result, media: MediaStore, console: Console) -> None:
     """Print a call's result as a person wants it. What has to be saved for that is written in a thread: it may be large."""
+    if result.fault:
+        console.line(result.fault)
     lines = _result_lines(result, media, console)
     if any(item.type in _SAVED for item in result.content):
         lines = iter(await asyncio.to_thread(list, lines))
@@ -162,8 +164,6 @@ def _print(lines: Iterable[str], console: Console) -> None:
 
 
 def _result_lines(result: Result, media: MediaStore, console: Console) -> Iterator[str]:
-    if result.fault:
-        yield clean_terminal(result.fault)
     for item in result.content:
         yield from _content(item, media, console)
     if not is_null(result.structured_content) and not any(item.type == "text" for item in result.content):
