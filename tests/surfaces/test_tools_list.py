@@ -1,6 +1,7 @@
 """`openclaw tools` is about all tools an agent has: also those of a server that a turn would not wait for."""
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -75,3 +76,24 @@ def test_a_server_that_starts_again_is_waited_for_by_its_name(tmp_path: Path) ->
         terminal.until(lambda rows: rows and " Waiting for late · " in rows[-1])
         terminal.ends()
         assert [row for row in terminal.screen if row] == ["late: Works"]
+
+
+@pytest.mark.parametrize("words", ["resources", "prompts", "call --yes late__echo text=hello", "connect"])
+def test_whatever_waits_for_a_server_says_so_at_a_terminal_and_nothing_in_a_pipe(tmp_path: Path, words: str) -> None:
+    person = Program.under(tmp_path)
+    late = parts_server("--start-after", IDLE)
+    if words == "connect":
+        command = ["mcp", "connect", "--yes", "--name", "late", late["command"], *late["args"]]
+    else:
+        person.configure(json.dumps({"mcp": {"servers": {"late": late}}}))
+        command = ["mcp", *words.split()]
+    with Terminal([OPENCLAW, *command], cwd=person.workspace, env=person.env(), columns=200) as terminal:
+        terminal.until(lambda rows: rows and re.search(r" late · \d+ s · .*Ctrl-C stops$", rows[-1]))
+        assert terminal.ends()[0] == 0
+        assert "Ctrl-C" not in "".join(terminal.screen)
+    (tmp_path / "pipe").mkdir()
+    piped = Program.under(tmp_path / "pipe")
+    if words != "connect":
+        piped.configure(json.dumps({"mcp": {"servers": {"late": late}}}))
+    done = piped.run(*command)
+    assert (done.code, "Ctrl-C" in done.out + done.err, "late ·" in done.out + done.err) == (0, False, False)

@@ -291,6 +291,34 @@ async def test_nothing_is_left_of_what_was_waited_for(person: Program) -> None:
     assert screen[0] == "Let me think"
 
 
+def widen_during_a_question(words: list[str], folder: Path, env: dict[str, str]) -> list[str]:
+    with Terminal(words, cwd=folder, env=env, columns=60, lines=60) as terminal:
+        terminal.until(lambda rows: any("y once" in row for row in rows))
+        terminal.resize(100, 60)
+        terminal.type("y")
+        assert terminal.ends()[0] == 0
+        return terminal.screen
+
+
+@pytest.mark.parametrize("where", ["here", "gateway"])
+async def test_what_comes_after_the_window_was_widened_fits_it(tmp_path: Path, where: str) -> None:
+    words = [*PROGRAM, "agent", "call part__crash {}"]
+
+    def there(place: Home) -> list[str]:
+        if where == "here":
+            return widen_during_a_question(words, place.state, dict(place.env))
+        with gateway_process(place):
+            return widen_during_a_question(words, place.state, dict(place.env))
+
+    async with TalkingModel() as model:
+        with home(tmp_path) as place:
+            place.save({**model.config, "mcp": {"servers": {"part": stdio_server()}}})
+            rows = await asyncio.to_thread(there, place)
+    at = next(number for number, row in enumerate(rows) if row.startswith("It gave:"))
+    # The next word would not have fitted.
+    assert len(rows[at]) < 100 <= len(f"{rows[at]} {rows[at + 1].split()[0]}") + 1
+
+
 def test_while_a_server_takes_its_time_to_end_the_answer_stands_and_that_is_said(person: Program) -> None:
     servers = {"part": stdio_server("--stubborn")}
     person.configure(json.dumps({"mcp": {"servers": servers}}))
