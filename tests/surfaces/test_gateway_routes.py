@@ -141,6 +141,13 @@ async def test_http_never_adds_a_program(gateway: Running, body: dict[str, Any],
     assert gateway.home.config_file.read_text() == before
 
 
+@pytest.mark.parametrize("path", ["/mcp", "/sse"])
+async def test_a_client_of_mcp_is_told_where_the_server_is(gateway: Running, path: str) -> None:
+    for status, answer in (await gateway.get(path), await gateway.post(path, {"jsonrpc": "2.0", "id": 1})):
+        assert (status, answer["error"]["code"]) == (404, "not_found")
+        assert answer["error"]["message"].startswith("The gateway is no MCP server: `openclaw mcp-server` is one,")
+
+
 async def test_events_tell_what_happens_as_it_happens(gateway: Running) -> None:
     url = f"{gateway.url}/v1/events?kinds=server,call"
     async with gateway.client.get(url, headers=gateway.headers) as stream:

@@ -388,7 +388,8 @@ async def _answered(request: web.Request, handler: Handler) -> web.StreamRespons
     try:
         return await handler(request)
     except web.HTTPException as error:
-        words = {404: "There is nothing here.", 405: "This route does not take that method.", 413: _TOO_LARGE}
+        nothing = _NO_MCP if request.path in ("/mcp", "/sse") else "There is nothing here."
+        words = {404: nothing, 405: "This route does not take that method.", 413: _TOO_LARGE}
         return failure(error.status, error.reason.lower().replace(" ", "_"), words.get(error.status, error.reason))
     except (ConnectionError, asyncio.CancelledError):
         raise
@@ -401,6 +402,11 @@ async def _answered(request: web.Request, handler: Handler) -> web.StreamRespons
         return failure(500, "internal", f"An internal error ({type(error).__name__}); the gateway's log says more.")
 
 
+# Where a client of MCP looks for a server (decision 20).
+_NO_MCP = (
+    "The gateway is no MCP server: `openclaw mcp-server` is one, on standard input and output, and sends what it is asked to this "
+    "gateway. Over HTTP an agent is asked at /v1/chat/completions, /v1/responses or /v1/runs."
+)
 _TOO_LARGE = f"The request is larger than {MAX_BODY:,} bytes."
 
 
