@@ -119,23 +119,26 @@ def _hanging(line: str, width: int) -> tuple[int, int]:
     return start, next((place for place in (behind, start) if width - place >= _LEAST), 0)
 
 
-def columns(widths: list[int], width: int, gap: int = 2) -> list[int]:
+def columns(widths: list[int], width: int, gap: int = 2, words: Sequence[int] = ()) -> list[int]:
     """What each column of a table gets of `width`: those that fit keep what they need, the rest share what is left.
 
-    `widths` is what each would like to have. None gets less than a few characters, so that a table may still be wider than a very narrow
-    screen.
+    `widths` is what each would like to have, `words` how wide its longest word is: where all of them fit, none is broken. None gets less
+    than a few characters, so that a table may still be wider than a very narrow screen.
     """
     room = width - gap * (len(widths) - 1)
     wanted = list(widths)
     if sum(wanted) <= room:
         return wanted
-    # From the narrowest: each takes its need, or an equal share of what is left.
+    least = list(words) if words and sum(words) <= room else [0] * len(wanted)
+    room -= sum(least)
+    # From the one that lacks least: each takes its need, or an equal share of what is left.
     given = [0] * len(wanted)
-    order = sorted(range(len(wanted)), key=lambda place: wanted[place])
+    order = sorted(range(len(wanted)), key=lambda place: wanted[place] - least[place])
     for taken, place in enumerate(order):
-        share = max(room // (len(wanted) - taken), _FEW)
-        given[place] = min(wanted[place], share)
-        room -= given[place]
+        share = max(room // (len(wanted) - taken), _FEW - least[place], 0)
+        more = min(wanted[place] - least[place], share)
+        given[place] = least[place] + more
+        room -= more
     return given
 
 
@@ -150,7 +153,10 @@ _MOST_ROWS = 3
 def table_rows(rows: Sequence[Sequence[str]], width: int, gap: int = 2) -> list[str]:
     """A table without lines: columns as wide as their widest cell, or as fits into `width`; 0 for a pipe, where nothing is folded."""
     wanted = [max(cells(row[place]) for row in rows) for place in range(len(rows[0]))]
-    given = columns(wanted, width, gap) if width else wanted
+    given = wanted
+    if width:
+        cut_up = ([word for row in rows for word in row[place].split()] for place in range(len(wanted)))
+        given = columns(wanted, width, gap, [max(map(cells, words), default=0) for words in cut_up])
     if width and sum(given) + gap * (len(given) - 1) > width:
         return _records(rows, width, gap)
     shown: list[str] = []

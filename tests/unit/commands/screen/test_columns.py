@@ -57,6 +57,17 @@ def test_columns_share_what_is_left_once_the_narrow_ones_have_theirs() -> None:
     assert columns([5, 6], 60) == [5, 6]
 
 
+def test_a_column_has_room_for_its_longest_word_where_all_columns_can() -> None:
+    path = "~/.config/Code/User/mcp.json"
+    rows = [("program", "file", "servers"), ("vscode", path, "search, notes (left out)")]
+    assert table_rows(rows, 56) == [
+        "program  file                          servers",
+        f"vscode   {path}  search, notes",
+        "                                       (left out)",
+    ]
+    assert columns([10, 30, 30], 44, words=[10, 20, 20]) == [10, 15, 15]
+
+
 def test_a_cell_is_folded_at_words_and_a_long_name_behind_its_signs() -> None:
     assert boxed("files__read_text_file now", 12) == ["files__read_", "text_file", "now"]
 
