@@ -116,7 +116,7 @@ async def test_tokens_are_counted_over_the_conversation_and_against_the_context(
     assert "local/local-model" in shown
     assert "2,400" in shown
     assert "The last answer took 1,440 of the 128,000 tokens of the context: 1%." in shown
-    assert "What they cost is told where a model's entry has its prices" in shown
+    assert "What they cost is told where a model's entry has its prices: models.providers.NAME.models[].cost" in shown
 
 
 async def test_usage_tells_the_cost_where_the_prices_are_known(desk: Desk) -> None:

@@ -162,7 +162,7 @@ async def usage(chat: Chat, words: str) -> Outcome:
     chat.console.table(columns if priced else columns[:-1], rows if priced else [row[:-1] for row in rows])
     if not priced:
         chat.console.line(
-            "What they cost is told where a model's entry has its prices: models.providers.….models[].cost"
+            "What they cost is told where a model's entry has its prices: models.providers.NAME.models[].cost"
         )
     window = chat.spec.context_tokens or (await chat.app.selection(chat.spec, chat.model)).context_window
     last = answers[-1].usage.input_tokens + answers[-1].usage.output_tokens
