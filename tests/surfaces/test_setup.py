@@ -68,6 +68,25 @@ async def test_a_fresh_home_gets_a_model_and_a_server_and_a_second_run_keeps_bot
     )
 
 
+async def test_what_is_typed_is_shown_also_after_a_start_that_took_so_long_that_a_wait_was_shown(tmp_path: Path) -> None:
+    person, may_answer = Program.under(tmp_path), asyncio.Event()
+
+    async def slow(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await may_answer.wait()
+        writer.close()
+
+    async with await asyncio.start_server(slow, "127.0.0.1") as ollama:
+        env = person.env(OLLAMA_HOST=f"http://127.0.0.1:{ollama.sockets[0].getsockname()[1]}")
+        with Terminal([OPENCLAW, "setup"], cwd=person.workspace, env=env) as terminal:
+            await asyncio.to_thread(terminal.shows, "Working · 0 s · Ctrl-C stops")
+            may_answer.set()
+            await asyncio.to_thread(terminal.shows, "Number [6]: ")
+            is_seen = terminal.takes_lines()
+            terminal.type(f"5{ENTER}")
+            shown = await asyncio.to_thread(terminal.shows, "Vendor, or the address")
+    assert (is_seen, shown.startswith("5")) == (True, True)
+
+
 async def test_a_key_that_is_refused_is_not_kept_and_no_model_means_none(tmp_path: Path) -> None:
     person = Program.under(tmp_path)
     theirs = person.home / ".cursor" / "mcp.json"

@@ -33,8 +33,10 @@ class Prompts:
     async def text(self, question: str, default: str = "") -> str:
         if self.unattended:
             return default
-        self._console.err(clean_terminal(f"{question}{f' [{default}]' if default else ''}: "))
-        return await self._line() or default
+        # A wait of the command would leave its person typing unseen.
+        with self._console.live.hidden():
+            self._console.err(clean_terminal(f"{question}{f' [{default}]' if default else ''}: "))
+            return await self._line() or default
 
     async def yes(self, question: str, *, default: bool) -> bool:
         while True:
@@ -61,7 +63,7 @@ class Prompts:
     async def hidden(self, question: str) -> str:
         """A secret. Nothing of it is shown, not even its length. Empty when nothing was typed."""
         # In this order: who sees the question may type at once.
-        with local_modes(sys.stdin.fileno(), on=["ECHONL"], off=["ECHO"]):
+        with self._console.live.hidden(), local_modes(sys.stdin.fileno(), on=["ECHONL"], off=["ECHO"]):
             self._console.err(clean_terminal(f"{question} (nothing is shown): "))
             return await self._line()
 
