@@ -33,6 +33,14 @@ def test_starting_twice_is_no_error_and_the_log_can_be_followed(tmp_path: Path) 
     assert "INFO openclaw" in seen
 
 
+def test_a_log_that_cannot_be_written_is_named_and_nothing_is_started(tmp_path: Path) -> None:
+    with home(tmp_path) as place:
+        log = place.paths.logs_dir / "gateway.log"
+        log.mkdir(parents=True)
+        run = place.run("gateway", "start")
+    assert (run.returncode, run.stderr) == (1, f"error: {log} cannot be written: is a directory.\n")
+
+
 def test_a_gateway_of_another_config_is_no_gateway_of_ours(tmp_path: Path) -> None:
     with home(tmp_path) as place, gateway_process(place) as gateway:
         gateway.wait_until("The gateway is up")

@@ -68,7 +68,9 @@ async def test_a_fresh_home_gets_a_model_and_a_server_and_a_second_run_keeps_bot
     )
 
 
-async def test_what_is_typed_is_shown_also_after_a_start_that_took_so_long_that_a_wait_was_shown(tmp_path: Path) -> None:
+async def test_what_is_typed_is_shown_also_after_a_start_that_took_so_long_that_a_wait_was_shown(
+    tmp_path: Path,
+) -> None:
     person, may_answer = Program.under(tmp_path), asyncio.Event()
 
     async def slow(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 from openclaw.appending import open_to_read
 from openclaw.commands.console import duration, tool_count
@@ -23,8 +23,8 @@ from openclaw.control import wire
 from openclaw.control.event_loop import on_signal
 from openclaw.control.instance import AlreadyRunningError, holder, lock_file, socket_of
 from openclaw.control.socket_client import ask
-from openclaw.errors import OpenClawError, UsageError
-from openclaw.files import make_directory
+from openclaw.errors import OpenClawError, StoreError, UsageError
+from openclaw.files import make_directory, reason
 from openclaw.gateway.service import LABEL, UNIT, launchd_job, systemd_unit
 from openclaw.log import LARGEST_FILE, configure, open_log
 from openclaw.mcp.status import up_words
@@ -116,7 +116,7 @@ async def start(context: Context, parsed: Parsed) -> int:
     log = log_file(context.paths)
     argv = [*_program(), "gateway", "run", "--config", str(context.paths.config_file)]
     starting = context.console.live.waiting("Waiting for the gateway to start")
-    with open_log(log) as output, open_to_read(log) as before, starting:
+    with _opened(log) as output, open_to_read(log) as before, starting:
         before.seek(0, os.SEEK_END)
         process = start_detached(argv, env=context.env, output=output.fileno(), cwd=Path(log.anchor))
         deadline = time.monotonic() + START_TIMEOUT
@@ -130,6 +130,13 @@ async def start(context: Context, parsed: Parsed) -> int:
                 return 0
             await asyncio.sleep(_PAUSE)
     raise OpenClawError(f"The gateway (pid {process.pid}) does not answer yet.", hint=f"Look at {log}.")
+
+
+def _opened(log: Path) -> TextIO:
+    try:
+        return open_log(log)
+    except OSError as error:
+        raise StoreError(f"{log} cannot be written: {reason(error)}.") from None
 
 
 def _tell_of(context: Context, parsed: Parsed, answer: dict[str, Any], told: str) -> None:

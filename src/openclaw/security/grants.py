@@ -281,7 +281,7 @@ def _read(file: Path) -> tuple[KeptGrant, ...]:
     except OSError as error:
         raise StoreError(f"{file} cannot be read: {reason(error)}.") from None
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise StoreError(f"{file} is damaged: {error}", hint="Repair it, or remove it to begin anew.") from None
+        raise StoreError(f"{file} is damaged: {error}.", hint="Repair it, or remove it to begin anew.") from None
     if found.format != _FORMAT:
         raise StoreError(f"{file} is of another version of this program.", hint="Remove it to begin anew.")
     return tuple(found.grants)

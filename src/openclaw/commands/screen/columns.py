@@ -122,14 +122,19 @@ def _hanging(line: str, width: int) -> tuple[int, int]:
 def columns(widths: list[int], width: int, gap: int = 2, words: Sequence[int] = ()) -> list[int]:
     """What each column of a table gets of `width`: those that fit keep what they need, the rest share what is left.
 
-    `widths` is what each would like to have, `words` how wide its longest word is: where all of them fit, none is broken. None gets less
-    than a few characters, so that a table may still be wider than a very narrow screen.
+    `widths` is what each would like to have, `words` how wide its longest word is: where all of them fit, none is broken, and
+    otherwise none of the first column if that is narrow. None gets less than a few characters, so that a table may still be wider than a
+    very narrow screen.
     """
     room = width - gap * (len(widths) - 1)
     wanted = list(widths)
     if sum(wanted) <= room:
         return wanted
-    least = list(words) if words and sum(words) <= room else [0] * len(wanted)
+    least = [0] * len(wanted)
+    if sum(words) <= room:
+        least[: len(words)] = words
+    elif words[0] * _NAME_SHARE <= room:
+        least[0] = words[0]
     room -= sum(least)
     # From the one that lacks least: each takes its need, or an equal share of what is left.
     given = [0] * len(wanted)
@@ -144,6 +149,8 @@ def columns(widths: list[int], width: int, gap: int = 2, words: Sequence[int] = 
 
 # A column of fewer characters can no longer be read.
 _FEW = 8
+# The first column has what people copy, an id or a key: one that takes no more of the room than one part in so many is not broken.
+_NAME_SHARE = 4
 
 
 # Rows of one cell: a description that has more is cut.

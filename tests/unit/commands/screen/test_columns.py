@@ -108,3 +108,8 @@ def test_a_table_with_more_columns_than_fit_shows_each_row_as_a_block() -> None:
         *shown[:7],
     ]
     assert len(table_rows([head, row, row], 200)) == 3
+    # An id is copied to end what it names: it stays whole, and what stands behind it is folded.
+    assert [line[:28] for line in table_rows([head, row], 100)[:2]] == [
+        "id                  server  ",
+        "g_35c19de8e4d4189b  files   ",
+    ]
