@@ -77,6 +77,16 @@ def test_what_does_not_work_is_not_added_and_its_last_words_are_shown(tmp_path: 
     assert after == before
 
 
+def test_a_program_that_lacks_a_variable_is_told_with_the_option_that_gives_it(tmp_path: Path) -> None:
+    lacks = [sys.executable, "-c", "import sys; sys.exit('Error: NOTES_TOKEN is not set.')"]
+    with home(tmp_path) as place:
+        run = place.run("mcp", "connect", "--name", "bad", "--yes", "--", *lacks)
+    assert run.stderr.endswith(
+        "error: bad was not added: The server exited with code 1. Does it need NOTES_TOKEN? "
+        "--env NAME=VALUE before the program gives it a variable; --force adds it all the same.\n"
+    )
+
+
 def test_who_puts_the_name_first_is_told_where_it_goes_before_any_program_is_asked_about(tmp_path: Path) -> None:
     with home(tmp_path) as place:
         before = place.config_file.read_text()

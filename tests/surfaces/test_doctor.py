@@ -236,7 +236,7 @@ async def test_each_server_is_tried_anew_and_what_is_wrong_is_said_once(tmp_path
     async with AuthServer() as guarded:
         servers = {
             "refused": {"command": "sleep", "args": 600},
-            "crashing": {"command": "sh", "args": ["-c", "exit 3"]},
+            "crashing": {"command": "sh", "args": ["-c", "echo NOTES_TOKEN is not set >&2; exit 3"]},
             "hanging": {"command": "sleep", "args": ["600"], "connectionTimeoutMs": 500},
             "closed": {"url": "http://127.0.0.1:9/mcp"},
             "guarded": {"url": guarded.url},
@@ -246,6 +246,11 @@ async def test_each_server_is_tried_anew_and_what_is_wrong_is_said_once(tmp_path
             twice = [await asyncio.to_thread(place.run, "doctor") for _ in range(2)]
     for run in twice:
         assert (run.returncode, SAID_OF_SERVERS in run.stdout) == (1, True), run.stdout
+        # Who sees the end of a long list alone is told that there is more.
+        failed, warned = (run.stdout.count(f"\n{mark}  ") for mark in ("✗ ", "!!"))
+        assert re.fullmatch(
+            rf"Of \d+ checks: {failed} failed \(✗\), {warned} to look at \(!!\)\.", run.stdout.splitlines()[-1]
+        )
 
 
 async def test_a_server_that_failed_is_not_well_while_its_next_attempt_is_under_way(tmp_path: Path) -> None:
@@ -287,7 +292,7 @@ EXPECTED = "expected a list, each item a text or a secret reference, found a num
 SAID_OF_SERVERS = f"""\
 Server refused: not started (openclaw.json:1:86: mcp.servers.refused.args: {EXPECTED})
       Correct it, then check it with `openclaw config validate`.
-✗   Server crashing: restarting (The server exited with code 3.)
+✗   Server crashing: restarting (The server exited with code 3.) It wrote: NOTES_TOKEN is not set
       Look: openclaw mcp logs crashing
 ✗   Server hanging: restarting (The server did not come up within 0.5 s. A slow starter needs a larger `connectionTimeoutMs`.)
       Look: openclaw mcp logs hanging
@@ -298,6 +303,17 @@ Server refused: not started (openclaw.json:1:86: mcp.servers.refused.args: {EXPE
 ✗   Server lazy: restarting (The server exited with code 4.)
       Look: openclaw mcp logs lazy
 """
+
+
+def test_programs_of_which_the_newest_is_fetched_are_told_of_in_one_line(tmp_path: Path) -> None:
+    packages = {"a": "notes", "b": "trains@latest", "c": "pinned@1.2.3"}
+    servers = {name: {"command": "npx", "args": ["-y", package]} for name, package in packages.items()}
+    with home(tmp_path, {"mcp": {"servers": servers}}) as place:
+        run = place.run("doctor", "--offline")
+    assert (
+        "!!  Servers a, b: npx runs whatever version of notes, trains@latest there is on the day\n"
+        "      Write the version you tried, as in NAME@1.2.3: openclaw.json:1 mcp.servers.a, openclaw.json:1 mcp.servers.b\n"
+    ) in run.stdout
 
 
 def test_a_server_whose_program_is_missing_is_told_without_starting_it(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 
 from openclaw.commands.dispatch import Context
+from openclaw.commands.last_words import variable_lacked
 from openclaw.commands.manage import change_config, section_of
 from openclaw.commands.mcp import status_json
 from openclaw.commands.once import is_address
@@ -114,13 +115,17 @@ async def _tried(context: Context, parsed: Parsed, tried: Trial) -> ServerStatus
         return replace(await _signed_in(context, parsed, tried), auth="oauth")
     if works(status) or parsed.flag("force"):
         return status
-    await show_last_lines(context.console, tried)
-    raise OpenClawError(f"{tried.spec.name} was not added: {why_not(status)}", hint=_next_step(status))
+    lines = await tried.last_lines()
+    show_last_lines(context.console, lines)
+    raise OpenClawError(f"{tried.spec.name} was not added: {why_not(status)}", hint=_next_step(status, tried, lines))
 
 
-def _next_step(status: ServerStatus) -> str:
+def _next_step(status: ServerStatus, tried: Trial, lines: list[str]) -> str:
     if TIMEOUT_KEY in status.reason:
         return f"--timeout {_LONG} gives it {_LONG} s, and keeps that; {_FORCE}"
+    lacked = variable_lacked(lines)
+    if lacked and lacked not in dict(tried.spec.env):
+        return f"Does it need {lacked}? --env NAME=VALUE before the program gives it a variable; {_FORCE}"
     return _FORCE
 
 

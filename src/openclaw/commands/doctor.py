@@ -7,7 +7,7 @@ import asyncio
 import os
 import stat
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +54,17 @@ async def run(context: Context, parsed: Parsed) -> int:
             _show(context.console, check)
     if parsed.flag("json"):
         context.console.data({"ok": all(check.state != "failed" for check in checks), "checks": checks})
+    elif summed := _summed(checks):
+        context.console.line(summed)
     return 1 if any(check.state == "failed" for check in checks) else 0
+
+
+def _summed(checks: Sequence[Check]) -> str:
+    """What there is to do, for who reads the end of a long list first; empty when there is nothing."""
+    failed, warned = (sum(check.state == state for check in checks) for state in ("failed", "warning"))
+    told = [f"{failed} failed (✗)"] if failed else []
+    told += [f"{warned} to look at (!!)"] if warned else []
+    return f"Of {len(checks)} checks: {', '.join(told)}." if told else ""
 
 
 def _show(console: Console, check: Check) -> None:

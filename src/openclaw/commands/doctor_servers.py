@@ -2,11 +2,14 @@
 
 import os
 import re
+import time
+from collections.abc import Sequence
 
 from openclaw.app import App
 from openclaw.commands.check import Check
 from openclaw.commands.console import tool_count
 from openclaw.commands.dispatch import Context
+from openclaw.commands.last_words import last_words
 from openclaw.commands.passing import told_on
 from openclaw.commands.render import left_out
 from openclaw.commands.waiting import UNFINISHED, told_of_waiting, tried
@@ -29,7 +32,7 @@ _MODEL_KEY = re.compile(r"models\.providers\.([\w-]+)\.apiKey")
 
 async def server_checks(context: Context, app: App, *, asks: bool) -> list[Check]:
     """How the servers stand. Each is started if it does not run, and asked, once for all agents that share it; not without `asks`."""
-    manager = await app.engine.manager()
+    manager, began = await app.engine.manager(), time.time()
     asked: set[LiveServer] = set()
     away: set[tuple[str, str]] = set()
     # A person stopped them, and wants them to stay so.
@@ -62,10 +65,11 @@ async def server_checks(context: Context, app: App, *, asks: bool) -> list[Check
             filters.get((status.name, status.owner), ""),
             asks=asks and (status.name, status.owner) not in resting,
             is_away=(status.name, status.owner) in away,
+            wrote=await last_words(manager, status, status.owner or agent_ids(app.config)[0], since=began),
         )
         for status, spec in found
     ]
-    checks += [check for one in specs.values() if (check := _launcher(one))]
+    checks += _launchers(list(specs.values()))
     for finding in plaintext_findings(app.config):
         place = f"{finding.file}:{finding.line}" if finding.line else finding.file
         checks.append(
@@ -85,14 +89,23 @@ def _put_away(path: str) -> str:
     return f"Run: openclaw keys set {key[1]}" if key else "Use a secret:// reference."
 
 
-def _launcher(spec: ServerSpec) -> Check | None:
-    """A server whose program may be another one at every start."""
-    packages = unpinned(spec.command, spec.args) if spec.enabled and spec.facts.is_process else ()
-    if not packages:
-        return None
-    what, which = f"Server {clean_label(spec.name, 60)}", clean_label(", ".join(packages), 200)
-    sentence = f"{spec.command} runs whatever version of {which} there is on the day"
-    return Check(what, "warning", sentence, f"Write the version you tried, as in NAME@1.2.3: {spec.where}")
+def _launchers(specs: Sequence[ServerSpec]) -> list[Check]:
+    """The servers whose program may be another one at every start, in one line: most configs have several."""
+    found = [
+        (spec, packages)
+        for spec in specs
+        if spec.enabled and spec.facts.is_process and (packages := unpinned(spec.command, spec.args))
+    ]
+    if not found:
+        return []
+    what = f"Server{'' if len(found) == 1 else 's'} {', '.join(clean_label(spec.name, 60) for spec, _ in found)}"
+    commands = " and ".join(dict.fromkeys(clean_label(spec.command, 60) for spec, _ in found))
+    which = ", ".join(dict.fromkeys(clean_label(", ".join(packages), 200) for _, packages in found))
+    sentence = (
+        f"{commands} run{'s' if len(commands.split()) == 1 else ''} whatever version of {which} there is on the day"
+    )
+    places = ", ".join(spec.where for spec, _ in found)
+    return [Check(what, "warning", sentence, f"Write the version you tried, as in NAME@1.2.3: {places}")]
 
 
 def _no_program(spec: ServerSpec, app: App) -> ProcessError | None:
@@ -113,9 +126,16 @@ def _no_program(spec: ServerSpec, app: App) -> ProcessError | None:
 
 
 def _server(
-    status: ServerStatus, spec: ServerSpec, no_program: ProcessError | None, filtered: str, *, asks: bool, is_away: bool
+    status: ServerStatus,
+    spec: ServerSpec,
+    no_program: ProcessError | None,
+    filtered: str,
+    *,
+    asks: bool,
+    is_away: bool,
+    wrote: str,
 ) -> Check:
-    """`is_away`: the attempt that was made just now failed; the next one may be under way already."""
+    """`is_away`: the attempt that was made just now failed; the next one may be under way already. `wrote` is what the program said."""
     what = f"Server {clean_label(status.name, 60)}"
     if no_program is not None:
         return Check(what, "failed", clean_label(no_program.message, 300), no_program.hint)
@@ -134,6 +154,8 @@ def _server(
     if status.state in ("failed", "unreachable", "restarting") or (status.state == "starting" and is_away):
         # What a program said before it ended tells more than how it ended.
         logs = command("logs", status.name, status.owner)
+        said = clean_label(wrote.partition(" ")[2], 300)
+        wrong += f" It wrote: {said}" if said else ""
         return Check(what, "failed", wrong, f"Look: {logs if spec.facts.is_process else look}")
     if status.state == "starting":
         return Check(what, "warning", wrong, f"Look: {look}")

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from openclaw.commands.arguments import prompt_arguments
 from openclaw.commands.console import tool_count
 from openclaw.commands.dispatch import Context
+from openclaw.commands.last_words import last_words
 from openclaw.commands.notices import prefix_on, say
 from openclaw.commands.once import Once, once
 from openclaw.commands.opened import opened
@@ -220,25 +221,13 @@ async def status(context: Context, parsed: Parsed) -> int:
         await _reached(manager, name, agent)
         asked = [one for one in manager.status(agent) if one.name == name]
         (found,) = told_on(context.surface, await with_sign_ins(engine, asked))
-        wrote = await _last_words(manager, found, agent)
+        wrote = await last_words(manager, found, agent)
     if parsed.flag("json"):
         context.console.data(status_json(found))
     else:
         for line in status_lines(found, wrote):
             context.console.line(line)
     return 0 if found.state in ("ready", "stopped") else 1
-
-
-async def _last_words(manager: Manager, status: ServerStatus, agent: str) -> str:
-    """The last lines that a program which did not start wrote to standard error: mostly they say what it lacks."""
-    if status.state not in ("restarting", "failed"):
-        return ""
-    try:
-        spec = manager.server(status.name, agent).spec
-    except UsageError:
-        # A server that cannot be started as it is configured has written nothing.
-        return ""
-    return await asyncio.to_thread(manager.stderr_log.error_line, spec) if spec.facts.is_process else ""
 
 
 async def _reached(manager: Manager, name: str, agent: str) -> None:

@@ -6,7 +6,7 @@ session is given (`Engine.give_servers`), so that a config which names the same 
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from secrets import token_hex
 
@@ -95,8 +95,7 @@ async def trial(engine: Engine, spec: ServerSpec, agent: str) -> AsyncIterator[T
         await engine.remove_servers(session)
 
 
-async def show_last_lines(console: Console, tried: Trial) -> None:
-    lines = await tried.last_lines()
+def show_last_lines(console: Console, lines: Sequence[str]) -> None:
     if lines:
         console.note("It wrote:")
     for line in lines:

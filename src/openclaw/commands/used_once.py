@@ -41,7 +41,7 @@ async def opened_once(context: Context, parsed: Parsed, asked: Once) -> AsyncIte
                     f"{name} wants a sign-in.", hint=f"Add it and sign in: openclaw mcp connect {asked.command}"
                 )
             if status.state != "ready":
-                await show_last_lines(context.console, tried)
+                show_last_lines(context.console, await tried.last_lines())
                 raise OpenClawError(f"{name} cannot be used: {why_not(status)}")
             yield engine, tried, agent
 
