@@ -15,6 +15,7 @@ from packaging.metadata import Metadata, RawMetadata
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from openclaw.gateway.service import LABEL
 from openclaw.version import __version__
 
 ROOT = Path(__file__).parent.parent
@@ -67,17 +68,49 @@ def test_every_python_that_is_promised_is_named() -> None:
     assert PROJECT["requires-python"] == f">={named[0]}"
 
 
-def test_every_python_that_is_promised_is_tested_in_public() -> None:
-    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "test.yml").read_text(encoding="utf-8"))
-    assert workflow["jobs"]["quick"]["strategy"]["matrix"] == {
-        "os": ["ubuntu-latest", "macos-latest", "windows-latest"],
-        "python": ["3.11", "3.12", "3.13", "3.14"],
-    }
-
-
 WORKFLOWS = {
     file.name: file.read_text(encoding="utf-8") for file in sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 }
+
+
+def jobs(workflow: str) -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load(WORKFLOWS[workflow])["jobs"]
+    return found
+
+
+def test_every_python_that_is_promised_is_tested_in_public_and_the_wheel_on_the_systems_that_nobody_has_here() -> None:
+    matrices = {name: job["strategy"]["matrix"] for name, job in jobs("test.yml").items() if "strategy" in job}
+    assert matrices == {
+        "quick": {
+            "os": ["ubuntu-latest", "macos-latest", "windows-latest"],
+            "python": ["3.11", "3.12", "3.13", "3.14"],
+        },
+        "wheel": {"os": ["macos-latest", "windows-latest"], "python": ["3.11", "3.14"]},
+    }
+
+
+def test_only_the_tests_may_fail_on_windows_and_never_what_readme_says_of_it() -> None:
+    lenient = [name for name, job in jobs("test.yml").items() if "continue-on-error" in job]
+    assert lenient == ["quick"]
+
+
+def test_where_a_step_has_several_lines_the_first_that_fails_ends_it() -> None:
+    """PowerShell, the shell of a step on Windows that names none, goes on, and tells of the last line alone."""
+    wrong = [
+        f"{name}: {step['name']}"
+        for name in WORKFLOWS
+        for job in jobs(name).values()
+        if "windows-latest" in str(job.get("strategy"))
+        for step in job["steps"]
+        if "\n" in step.get("run", "").strip()
+        and step.get("shell", job.get("defaults", {}).get("run", {}).get("shell")) != "bash"
+    ]
+    assert wrong == []
+
+
+def test_what_launchd_is_given_is_read_under_the_name_that_it_has() -> None:
+    (step,) = (step for step in jobs("test.yml")["wheel"]["steps"] if step.get("if") == "runner.os == 'macOS'")
+    assert f"plutil -lint ~/Library/LaunchAgents/{LABEL}.plist" in step["run"]
 
 
 def test_an_action_stands_by_its_commit_and_is_the_same_wherever_it_is_used() -> None:
