@@ -158,12 +158,12 @@ def _notes(before: str, place: str) -> dict[str, str]:
 
 
 def checkout(folder: Path) -> Path:
-    """A copy of what a reader has in front of them, without its history, with the environment and the source that are already there, and
-    with a program that is loaded already.
+    """A copy of what a reader has in front of them, without its history and what was built there, with the environment and the source that
+    are already there, and with a program that is loaded already.
 
     No page changes those, and hundreds of files for each page take longer to write and to remove than the page to run.
     """
-    ignored = shutil.ignore_patterns(".*", "__pycache__", "tests", "bench", "src")
+    ignored = shutil.ignore_patterns(".*", "__pycache__", "tests", "bench", "src", "build", "dist")
     shutil.copytree(ROOT, folder, ignore=ignored)
     (folder / "src").symlink_to(ROOT / "src")
     here, there = folder / ".venv", ROOT / ".venv"
