@@ -23,16 +23,13 @@ from openclaw.errors import (
 )
 from openclaw.net.client import ClientOptions, HttpClient
 from openclaw.net.response import Response
-from openclaw.protocol.transports import GATEWAY, TransportFacts
+from openclaw.protocol.transports import GATEWAY, NOT_HERE, TransportFacts
 from openclaw.security.egress import OPERATOR
 from openclaw.trace_context import carried
 from openclaw.transport.base import Outgoing, Receiver
 
 # Where a gateway serves it, with the digest of the server behind.
 ROUTE: Final = "/v1/fleet/servers/"
-# The status of a gateway that does not run the server, or not any more, and of one that stops: nothing was done.
-NOT_HERE: Final = 409
-STOPPING: Final = 503
 # The other end says something at least every so many seconds, and is taken for dead after so many of silence.
 ALIVE_EVERY: Final = 5.0
 SILENCE: Final = 15.0
@@ -109,7 +106,7 @@ async def is_served(destination: Destination) -> bool:
     async with destination.client() as client:
         response = await client.open("GET", destination.address, headers=destination.headers, timeout=patience)
         try:
-            if response.status in (200, NOT_HERE, STOPPING):
+            if response.status in (200, NOT_HERE):
                 return response.status == 200
             raise destination.refusal(response.status)
         finally:
@@ -233,7 +230,7 @@ class GatewayLink:
             # Nobody is there: the stream of the link will say so too, perhaps a little later.
             raise LinkLostError(error.message, hint=error.hint, maybe_sent=False) from None
         try:
-            if response.status in (NOT_HERE, STOPPING):
+            if response.status == NOT_HERE:
                 await self._left(id)
             if response.status != 200:
                 raise self._destination.refusal(response.status)

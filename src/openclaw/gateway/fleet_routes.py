@@ -12,7 +12,7 @@ from aiohttp import web
 
 from openclaw.content import to_json
 from openclaw.event_hub import Event, EventHub
-from openclaw.fleet.forwarding import ALIVE_EVERY, NOT_HERE, ROUTE, Fault
+from openclaw.fleet.forwarding import ALIVE_EVERY, ROUTE, Fault
 from openclaw.fleet.placement import Here, Placement
 from openclaw.fleet.relay import notification_of, read_message, relay
 from openclaw.gateway.guard import bearer
@@ -21,6 +21,7 @@ from openclaw.gateway.route import Route
 from openclaw.mcp.events import PromptsChanged, ResourceChanged, ToolsChanged
 from openclaw.mcp.manager import Manager
 from openclaw.mcp.server.server import LiveServer
+from openclaw.protocol.transports import NOT_HERE
 
 LINES = "application/x-ndjson"
 _EVENTS = (ToolsChanged, ResourceChanged, PromptsChanged)

@@ -51,6 +51,7 @@ from openclaw.gateway.page_tokens import Pages
 from openclaw.gateway.route import Route
 from openclaw.gateway.throttle import Throttle
 from openclaw.log import one_line
+from openclaw.protocol.transports import NOT_HERE
 from openclaw.redact import redact
 from openclaw.trace_context import carried
 
@@ -271,7 +272,9 @@ class HttpServer:
             elif is_preflight(head):
                 response = web.Response(status=204)
             elif self._is_stopping:
-                response = failure(503, "stopping", "The gateway is stopping.")
+                # Other gateways are told what no proxy says of itself: that nothing was done.
+                status = NOT_HERE if head.path.startswith(FLEET_FOLDER) else 503
+                response = failure(status, "stopping", "The gateway is stopping.")
                 response.force_close()
             elif self._begins_nothing and (request.method, route) in self._begin_work:
                 # Surely not begun: whoever asks may ask another gateway.

@@ -42,6 +42,8 @@ LEGACY_SSE: Final = TransportFacts(name="sse", is_legacy=True, alternative="stre
 MEMORY: Final = TransportFacts(name="memory")
 # To a server that another gateway runs.
 GATEWAY: Final = TransportFacts(name="gateway", always_answers=True)
+# The status of a gateway that does not run the server, or not any more, or stops: nothing was done. No proxy says this of itself.
+NOT_HERE: Final = 409
 
 # Those that can be written in a config; of the others one needs a program that brings the server, and one a fleet of gateways.
 CONFIGURED: Final[tuple[TransportName, ...]] = (STDIO.name, STREAMABLE_HTTP.name, LEGACY_SSE.name)
