@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import asyncpg
@@ -10,11 +11,12 @@ from msgspec import structs
 
 from openclaw.config.servers import ServerSpec
 from openclaw.errors import ConnectError, StoreError
-from openclaw.fleet.database import Address, Connection, Database
-from openclaw.fleet.faults import LostTurnError
+from openclaw.fleet.database import Address, Connection, Database, Line
+from openclaw.fleet.faults import LostTurnError, UnreachableError
 from openclaw.fleet.fleet import Fleet
 from openclaw.fleet.health import health_of
 from openclaw.fleet.leases import Lease
+from openclaw.fleet.members import members_of
 from openclaw.fleet.migrations.steps import NEWEST, migrate
 from openclaw.fleet.notices import Notices
 from openclaw.fleet.presence import Presence, Times, Who
@@ -177,6 +179,27 @@ async def test_a_lease_and_a_run_that_were_over_while_the_database_was_away_are_
     await other.close()
 
 
+async def test_a_lease_that_was_taken_without_ever_hearing_of_it_is_given_back(postgres: PostgresServer) -> None:
+    url = await postgres.new_database()
+    quiet = Times(beat=3600.0, ttl=3600.0, fence=3600.0)
+    other = fleet_at(url, name="two")
+    async with ChaosProxy(postgres.port) as proxy:
+        address = url.replace(f":{postgres.port}/", f":{proxy.port}/")
+        fleet = fleet_at(address, name="one", times=quiet, patience=0.0)
+        await fleet.presence.begin()
+        async with fleet.leases.hold("before"):
+            pass
+        proxy.allow(down=1)
+        with pytest.raises(UnreachableError):
+            await fleet.leases.take("server:x")
+        assert proxy.was_cut
+        async with other.leases.hold("server:x", patience=HANG_GUARD / 2):
+            pass
+        assert await fleet.leases.take("server:x") is not None
+        await fleet.close()
+    await other.close()
+
+
 async def test_whoever_is_cancelled_while_taking_a_lease_leaves_it_to_others(postgres: PostgresServer) -> None:
     url = await postgres.new_database()
     one, other = fleet_at(url, name="one"), fleet_at(url, name="two")
@@ -278,7 +301,47 @@ async def test_a_gateway_that_hears_late_that_it_is_there_has_its_whole_time_fro
     await database.close()
 
 
+async def test_what_is_told_of_a_gateway_while_it_joins_is_known_of_it_when_it_has(postgres: PostgresServer) -> None:
+    url = await postgres.new_database()
+    async with ChaosProxy(postgres.port, Chaos(refuse=True)) as proxy:
+        fleet = fleet_at(url.replace(f":{postgres.port}/", f":{proxy.port}/"))
+        joining = asyncio.create_task(fleet.presence.begin())
+        async with asyncio.timeout(HANG_GUARD):
+            while not proxy.connections:
+                await asyncio.sleep(0)
+        await fleet.presence.reached_at("http://127.0.0.1:1")
+        await fleet.presence.configured("abc")
+        proxy.plan = Chaos()
+        await joining
+        assert [(one.url, one.config) for one in await members_of(fleet.database)] == [("http://127.0.0.1:1", "abc")]
+        await fleet.close()
+
+
 # Notices
+
+
+async def test_a_line_that_was_left_while_it_was_opened_is_opened_anew(postgres: PostgresServer) -> None:
+    """Else it would be a line on which nobody listens."""
+    database = database_at(await postgres.new_database())
+    opened = asyncio.Semaphore(0)
+
+    async def open(connection: Connection) -> None:
+        opened.release()
+        if left.done():
+            return
+        await asyncio.Event().wait()
+
+    line = Line(database, open)
+    work = partial(line.run, lambda connection: connection.fetchval("SELECT 1"), timeout=HANG_GUARD)
+    left = asyncio.create_task(work())
+    await opened.acquire()
+    left.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await left
+    assert await work() == 1
+    assert not opened.locked()
+    line.drop()
+    await database.close()
 
 
 async def test_a_notice_of_one_gateway_is_heard_by_the_others_and_told_once(two: tuple[Fleet, Fleet]) -> None:

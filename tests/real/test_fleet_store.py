@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
 import asyncpg
 import pytest
@@ -12,10 +12,13 @@ import pytest
 from openclaw.content import AssistantMessage, Message, Text, ToolCall, ToolMessage, UserMessage
 from openclaw.errors import SessionBusyError, StoreError
 from openclaw.fleet.cut_turn import CUT, CUT_WORDS, LOST, UNKNOWN_END
-from openclaw.fleet.database import STATEMENT_SECONDS
+from openclaw.fleet.database import STATEMENT_SECONDS, Address, Database, Record
 from openclaw.fleet.faults import GoneError, LostTurnError, UnreachableError
 from openclaw.fleet.fleet import Fleet
-from openclaw.fleet.presence import Times
+from openclaw.fleet.notices import Notices
+from openclaw.fleet.presence import Presence, Times, Who
+from openclaw.fleet.sessions import PostgresStore
+from openclaw.fleet.settling import Settling
 from openclaw.sessions.event import Custom, Said
 from openclaw.sessions.retention import Keep
 from parts.chaos_proxy import Chaos, ChaosProxy
@@ -154,6 +157,23 @@ async def test_a_turn_that_had_come_to_its_end_is_not_closed_again(new_fleet: Ca
     assert await said(other) == [Said(user("hi")), Said(AssistantMessage((Text("hello"),)))]
 
 
+async def test_a_turn_whose_gateway_found_that_it_is_dead_is_closed_although_nobody_took_it_over(
+    new_fleet: Callable[..., Fleet],
+) -> None:
+    """It can still reach the database, and gives nothing back there: who held the turn last has to be known."""
+    zombie, other = new_fleet(times=DYING), new_fleet()
+    with pytest.raises(GoneError):
+        async with zombie.sessions.turn("k", "main") as turn:
+            turn.append(user("do it"), AssistantMessage((ToolCall("1", "pay", {}),)))
+            await turn.commit()
+            await until_dead(zombie)
+            turn.append(ToolMessage("1", "pay", (Text("paid"),)))
+    async with other.sessions.turn("k", "main", patience=0.0) as next_turn:
+        seen = next_turn.history()
+    assert seen[-1] == ToolMessage("1", "pay", (Text(UNKNOWN_END),), is_error=True)
+    assert (await said(other))[-1] == Custom(CUT, CUT_WORDS)
+
+
 async def test_a_turn_whose_gateway_died_is_closed_although_the_answer_to_its_taker_was_lost(
     url: str, postgres: PostgresServer, new_fleet: Callable[..., Fleet]
 ) -> None:
@@ -275,6 +295,82 @@ async def test_a_turn_that_could_not_be_given_back_at_once_is_given_back_when_th
         assert await other.database.value("SELECT count(*) FROM openclaw.gateway WHERE alive_until > now()") == 2
         await fleet.close()
     assert await said(other) == [Said(user("mine")), Said(user("theirs"))]
+
+
+async def test_a_turn_that_was_taken_without_ever_hearing_of_it_is_given_back(
+    url: str, postgres: PostgresServer, new_fleet: Callable[..., Fleet]
+) -> None:
+    """Its gateway lives on and believes that it has nothing: nobody else could ever have this conversation otherwise."""
+    quiet = Times(beat=3600.0, ttl=3600.0, fence=3600.0)
+    other = new_fleet()
+    async with ChaosProxy(postgres.port) as proxy:
+        fleet = fleet_at(url.replace(f":{postgres.port}/", f":{proxy.port}/"), times=quiet, patience=0.0)
+        await fleet.presence.begin()
+        async with fleet.sessions.turn("before", "main"):
+            pass
+        proxy.allow(down=1)
+        with pytest.raises(UnreachableError):
+            async with fleet.sessions.turn("k", "main"):
+                pass
+        assert proxy.was_cut
+        async with other.sessions.turn("k", "main", patience=HANG_GUARD / 2) as turn:
+            turn.append(user("theirs"))
+        assert await said(fleet) == [Said(user("theirs"))]
+        await fleet.close()
+
+
+async def test_a_conversation_that_goes_while_it_is_begun_is_begun_anew(new_fleet: Callable[..., Fleet]) -> None:
+    """Whoever had it said nothing in it, or forgot it, at this very moment."""
+    fleet = new_fleet()
+    for statement in (
+        "CREATE SEQUENCE meanwhile",
+        "CREATE FUNCTION go() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+        " IF nextval('meanwhile') = 1 THEN DELETE FROM openclaw.session; END IF; RETURN NULL; END $$",
+        "CREATE TRIGGER go AFTER INSERT ON openclaw.session FOR EACH STATEMENT EXECUTE FUNCTION go()",
+    ):
+        await fleet.database.value(statement)
+    async with fleet.sessions.turn("k", "main") as turn:
+        turn.append(user("said"))
+    assert await said(fleet) == [Said(user("said"))]
+
+
+class Meanwhile(Database):
+    """Something happens while the events of a conversation are read."""
+
+    def __init__(self, url: str) -> None:
+        async def address() -> Address:
+            return Address(url)
+
+        super().__init__(address)
+        self.happens: Callable[[], Awaitable[object]] | None = None
+
+    async def rows(self, statement: str, *values: object) -> Sequence[Record]:
+        if "FROM openclaw.event" in statement and self.happens is not None:
+            await self.happens()
+        return await super().rows(statement, *values)
+
+
+async def test_a_turn_that_is_lost_before_it_began_is_not_begun(url: str, new_fleet: Callable[..., Fleet]) -> None:
+    async with new_fleet().sessions.turn("k", "main") as turn:
+        turn.append(user("said"))
+    database = Meanwhile(url)
+    notices = Notices(database)
+    presence = Presence(database, notices.line, Who("here", "test"))
+    store = PostgresStore(database, presence, notices, Settling(database, presence))
+
+    async def lose() -> None:
+        id = presence.id
+        assert id is not None
+        await presence.gone(id)
+
+    database.happens = lose
+    with pytest.raises(GoneError):
+        async with store.turn("k", "main"):
+            raise AssertionError("it may be another gateway's by now")
+    assert presence.may_act()
+    await presence.close()
+    await notices.close()
+    await database.close()
 
 
 async def test_waiting_for_a_turn_of_another_gateway_ends_when_that_turn_does(new_fleet: Callable[..., Fleet]) -> None:
@@ -512,6 +608,21 @@ async def test_links_that_died_without_a_word_are_found_out_once_and_not_by_ever
             async with fleet.sessions.turn("k", "main") as turn:
                 turn.append(user("found"))
         assert await said(fleet) == [Said(user("found"))]
+        await fleet.close()
+
+
+async def test_no_beat_is_waited_for_beyond_the_time_after_which_others_take_over(
+    url: str, postgres: PostgresServer
+) -> None:
+    async with ChaosProxy(postgres.port) as proxy:
+        times = Times(beat=0.05, ttl=0.5, fence=3600.0)
+        fleet = fleet_at(url.replace(f":{postgres.port}/", f":{proxy.port}/"), times=times)
+        await fleet.begin()
+        lost = asyncio.Event()
+        fleet.presence.on_lost(lost.set)
+        proxy.freeze()
+        async with asyncio.timeout(STATEMENT_SECONDS):
+            await lost.wait()
         await fleet.close()
 
 

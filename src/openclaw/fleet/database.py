@@ -238,9 +238,7 @@ class Line:
         try:
             async with asyncio.timeout(timeout), self._turn:
                 if self._connection is None or self._connection.is_closed():
-                    self._connection = await self._database.connect(listening=True)
-                    if self._opened is not None:
-                        await self._opened(self._connection)
+                    self._connection = await self._open()
                 return await work(self._connection)
         except Exception as error:
             if is_passing(error):
@@ -252,6 +250,17 @@ class Line:
             if problem is None or problem is error:
                 raise
             raise problem from error
+
+    async def _open(self) -> Connection:
+        connection = await self._database.connect(listening=True)
+        try:
+            if self._opened is not None:
+                await self._opened(connection)
+        except BaseException:
+            # Also when whoever asked has left: one that was opened by half is never used.
+            connection.terminate()
+            raise
+        return connection
 
     def drop(self) -> None:
         connection, self._connection = self._connection, None

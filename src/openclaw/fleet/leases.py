@@ -65,10 +65,16 @@ class Leases:
             except GoneError:
                 me = await self._presence.gone(me)
                 continue
+            except UnreachableError:
+                self._give_unheard(name, me)
+                raise
             except asyncio.CancelledError:
                 await ended(asking)
-                if not asking.cancelled() and asking.exception() is None and asking.result() is not None:
+                problem = asking.exception()
+                if problem is None and asking.result() is not None:
                     await to_the_end(self._give_quietly(Lease(name, me, asking.result())))
+                elif isinstance(problem, UnreachableError):
+                    self._give_unheard(name, me)
                 raise
             return None if fence is None else Lease(name, me, fence)
 
@@ -88,6 +94,10 @@ class Leases:
             await self.give(lease)
         except StoreError as error:
             _log.debug("the lease %s was not given back: %s", lease.name, error)
+
+    def _give_unheard(self, name: str, me: UUID) -> None:
+        """The database may have given us a lease and could not say so."""
+        self._giving[name] = self._settling.later(f"the lease {name}", partial(_give_whatever, name, me), me)
 
     async def _given(self, name: str) -> None:
         """Whoever takes a lease again has the same fence: what gives it back must be over by then."""
@@ -134,6 +144,12 @@ async def _forget(lease: Lease, connection: Connection) -> None:
 
 async def _give(lease: Lease, connection: Connection) -> None:
     await connection.execute("SELECT openclaw.give_lease($1, $2, $3)", lease.name, lease.holder, lease.fence)
+
+
+async def _give_whatever(name: str, me: UUID, connection: Connection) -> None:
+    await connection.execute(
+        "SELECT openclaw.give_lease(name, holder, fence) FROM openclaw.lease WHERE name = $1 AND holder = $2", name, me
+    )
 
 
 def _busy(name: str) -> StoreError:

@@ -77,11 +77,7 @@ class Presence:
 
     async def reached_at(self, url: str) -> None:
         """Others reach this gateway there from now on. Raises StoreError."""
-        if url == self._who.url:
-            return
-        if self._id is not None:
-            await self._database.value("UPDATE openclaw.gateway SET url = $2 WHERE id = $1 RETURNING 1", self._id, url)
-        self._who = msgspec.structs.replace(self._who, url=url)
+        await self._become(msgspec.structs.replace(self._who, url=url))
 
     def may_act(self) -> bool:
         """Whether something may be started now. A process that never began holds nothing that it could lose."""
@@ -112,11 +108,7 @@ class Presence:
 
     async def configured(self, digest: str) -> None:
         """This gateway has another config from now on. Raises StoreError."""
-        if self._id is not None:
-            await self._database.value(
-                "UPDATE openclaw.gateway SET config = $2 WHERE id = $1 RETURNING 1", self._id, digest
-            )
-        self._who = msgspec.structs.replace(self._who, config=digest)
+        await self._become(msgspec.structs.replace(self._who, config=digest))
 
     async def close(self) -> None:
         """Leave in order: whatever is held is free at once."""
@@ -144,11 +136,33 @@ class Presence:
         # The same over all attempts: a row that was made and not heard of is this one, unless it is dead by now.
         while not await self._joined(new := uuid4(), who):
             pass
+        while who is not self._who:
+            # Told meanwhile.
+            who = self._who
+            await self._tell(new, who)
         # Only at the start of a process is it sure that nobody else has this name.
         self._who = msgspec.structs.replace(self._who, replaces=False)
         self._id = new
         self.keep()
         return new
+
+    async def _become(self, who: Who) -> None:
+        if who == self._who:
+            return
+        # First, so that whoever is joining now tells it, too.
+        before, self._who = self._who, who
+        if self._id is not None:
+            try:
+                await self._tell(self._id, who)
+            except StoreError:
+                if self._who is who:
+                    self._who = before
+                raise
+
+    async def _tell(self, id: UUID, who: Who) -> None:
+        await self._database.value(
+            "UPDATE openclaw.gateway SET url = $2, config = $3 WHERE id = $1 RETURNING 1", id, who.url, who.config
+        )
 
     async def _joined(self, new: UUID, who: Who) -> bool:
         async def join(connection: Connection) -> bool:
@@ -174,7 +188,9 @@ class Presence:
             try:
                 if id is None:
                     await self.begin()
-                elif await self._line.run(partial(self._say_alive, id), timeout=self.times.fence):
+                elif not self._left:
+                    self._lose(id)
+                elif await self._line.run(partial(self._say_alive, id), timeout=min(self.times.fence, self._left)):
                     self._sent = sent
                     if told:
                         _log.info("The database is back.")
@@ -187,8 +203,11 @@ class Presence:
                 if not told:
                     _log.warning("%s", error)
                 told = True
-                if id is not None and time.monotonic() - self._sent > self.times.ttl:
-                    self._lose(id)
+
+    @property
+    def _left(self) -> float:
+        """Seconds until others may take over what is held here."""
+        return max(0.0, self._sent + self.times.ttl - time.monotonic())
 
     async def _say_alive(self, id: UUID, connection: Connection) -> bool:
         return bool(await connection.fetchval("SELECT openclaw.beat($1, $2)", id, self._ttl))

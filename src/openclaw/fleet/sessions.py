@@ -110,7 +110,7 @@ class PostgresStore:
                 closed = [pack(event) for event in ends]
                 await writer.write(closed)
                 known.view.take_in(closed)
-            async with self._ended_when_lost():
+            async with self._ended_when_lost(held.me):
                 async with Turn(key, agent, known.view, writer.write).taken() as turn:
                     yield turn
             self._views.keep(key, known)
@@ -289,9 +289,12 @@ class PostgresStore:
         wanted = (_digest(key), key.encode(), _folded(key), agent, new_id)
         pauses = Pauses()
         while True:
-            row, me, is_first = await self._take(wanted, me)
+            row, me, is_first = await self._take(key, wanted, me)
             if row is None:
-                return None
+                if agent is None:
+                    return None
+                # Whoever had it said nothing in it, or forgot it, at this moment.
+                continue
             held = _Held(
                 row["o_number"], row["o_fence"], me, row["o_events"], row["o_base"], row["o_opening"], row["o_agent"],
                 row["o_id"], row["o_cut"] or not is_first,
@@ -306,10 +309,9 @@ class PostgresStore:
             with self._notices.wake("turn", str(held.number)) as free:
                 await pauses.wait(free, left)
 
-    async def _take(self, wanted: tuple[object, ...], me: UUID) -> tuple[Record | None, UUID, bool]:
+    async def _take(self, key: str, wanted: tuple[object, ...], me: UUID) -> tuple[Record | None, UUID, bool]:
         """Whether it is the answer to the first time it was asked for, too: after one that was lost it is ours already, and from whom we
-        had it is not known. Cancelled or not, what was asked for is known afterwards; a turn that nobody waits for any more is given
-        back."""
+        had it is not known. A turn that nobody waits for any more, or that may be ours without our knowing, is given back."""
         while True:
             values = (*wanted, me, self._now_ms(), _REMEMBERED)
             done = asyncio.ensure_future(self._database.run(partial(_taken, count(), values)))
@@ -318,9 +320,15 @@ class PostgresStore:
                 return row, me, not asked_before
             except asyncio.CancelledError:
                 await ended(done)
-                row = None if done.cancelled() or done.exception() else done.result()[0]
+                problem = done.exception()
+                row = None if problem else done.result()[0]
                 if row is not None and row["o_got"]:
                     await to_the_end(self._give_row(row["o_number"], row["o_fence"], me))
+                elif isinstance(problem, UnreachableError):
+                    self._give_unheard(key, me)
+                raise
+            except UnreachableError:
+                self._give_unheard(key, me)
                 raise
             except GoneError:
                 me = await self._presence.gone(me)
@@ -337,6 +345,11 @@ class PostgresStore:
             self._settling.later("a turn", partial(_give_back, number, fence, me), me)
         except StoreError as error:
             _log.debug("a turn was not given back: %s", error)
+
+    def _give_unheard(self, key: str, me: UUID) -> None:
+        """The database may have given us a turn and could not say so. Who has it here by then waits for this, or takes it anew."""
+        give = partial(_give_whatever, _digest(key), me)
+        self._settling.later("a turn", give, me, alone=partial(self._here.hold, key))
 
     async def _view(self, key: str, held: "_Held") -> Known:
         """What a model's history is made of. Of what was known before only what was added since is read: events are never changed."""
@@ -404,8 +417,11 @@ class PostgresStore:
         )
 
     @asynccontextmanager
-    async def _ended_when_lost(self) -> AsyncIterator[None]:
+    async def _ended_when_lost(self, me: UUID) -> AsyncIterator[None]:
         """What runs in the block is cancelled when its turn may be another gateway's. Raises GoneError then."""
+        if self._presence.id != me:
+            # Already: while it was found out what was said so far.
+            raise GoneError
         limit = asyncio.timeout(None)
 
         def end() -> None:
@@ -508,7 +524,16 @@ async def _taken(times: Iterator[int], values: Sequence[object], connection: Con
 
 
 async def _give_back(number: int, fence: int, me: UUID, connection: Connection) -> None:
-    await connection.execute("SELECT openclaw.give($1, $2, $3)", number, fence, me)
+    # One that is dead gives nothing back: whoever is next has to see that this turn was cut.
+    await connection.execute("SELECT openclaw.give($1, $2, $3) WHERE openclaw.alive($3)", number, fence, me)
+
+
+async def _give_whatever(digest: bytes, me: UUID, connection: Connection) -> None:
+    await connection.execute(
+        "SELECT openclaw.give(number, fence, holder) FROM openclaw.session WHERE digest = $1 AND holder = $2"
+        " AND openclaw.alive($2)",
+        *(digest, me),
+    )
 
 
 def _digest(key: str) -> bytes:

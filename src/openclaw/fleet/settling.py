@@ -7,20 +7,19 @@ it held is free. Owns the tasks that do so, and ends them with the gateway.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from uuid import UUID
 
 from openclaw.errors import StoreError
-from openclaw.fleet.database import Connection, Database
+from openclaw.fleet.database import FIRST_PAUSE, LONGEST_PAUSE, Connection, Database
 from openclaw.fleet.faults import UnreachableError
 from openclaw.fleet.presence import Presence
 
 _log = logging.getLogger(__name__)
 
-# Seconds between two tries, each of which is patient itself.
-_PAUSE = 1.0
-
 Work = Callable[[Connection], Awaitable[object]]
+# Held around every try.
+Alone = Callable[[], AbstractAsyncContextManager[None]]
 
 
 class Settling:
@@ -29,9 +28,10 @@ class Settling:
         self._presence = presence
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def later(self, what: str, work: Work, me: UUID) -> asyncio.Task[None]:
-        """Do it beside all else. `me` is the gateway that holds what is given back; `what` is for the log."""
-        task = asyncio.get_running_loop().create_task(self._until_told(what, work, me), name=f"fleet-settling-{what}")
+    def later(self, what: str, work: Work, me: UUID, *, alone: Alone = nullcontext) -> asyncio.Task[None]:
+        """Do it beside all else, or alone. `me` is the gateway that holds what is given back; `what` is for the log."""
+        telling = self._until_told(what, work, me, alone)
+        task = asyncio.get_running_loop().create_task(telling, name=f"fleet-settling-{what}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
@@ -42,13 +42,16 @@ class Settling:
             with suppress(asyncio.CancelledError):
                 await task
 
-    async def _until_told(self, what: str, work: Work, me: UUID) -> None:
+    async def _until_told(self, what: str, work: Work, me: UUID, alone: Alone) -> None:
+        pause = FIRST_PAUSE
         while self._presence.id == me:
             try:
-                await self._database.run(work)
+                async with alone():
+                    await self._database.run(work, patience=0)
                 return
             except UnreachableError:
-                await asyncio.sleep(_PAUSE)
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, LONGEST_PAUSE)
             except StoreError as error:
                 _log.debug("%s was not given back: %s", what, error)
                 return
