@@ -200,6 +200,31 @@ async def test_a_lease_that_was_taken_without_ever_hearing_of_it_is_given_back(p
     await other.close()
 
 
+async def test_a_lease_is_not_taken_again_before_it_was_given_back_also_when_somebody_gave_that_up(
+    postgres: PostgresServer,
+) -> None:
+    """Whoever takes a lease again has the fence of before: given back late, it would be gone in the middle of its use."""
+    url = await postgres.new_database()
+    other = fleet_at(url, name="two")
+    async with ChaosProxy(postgres.port) as proxy:
+        fleet = fleet_at(url.replace(f":{postgres.port}/", f":{proxy.port}/"), name="one")
+        async with fleet.leases.hold("server:x"):
+            proxy.plan = Chaos(refuse=True)
+            proxy.cut()
+        giving = [task for task in asyncio.all_tasks() if task.get_name().startswith("fleet-settling")]
+        taking = asyncio.create_task(fleet.leases.take("server:x"))
+        await asyncio.sleep(0)
+        taking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await taking
+        proxy.plan = Chaos()
+        assert await fleet.leases.take("server:x") is not None
+        await asyncio.wait(giving)
+        assert await other.leases.take("server:x") is None
+        await fleet.close()
+    await other.close()
+
+
 async def test_whoever_is_cancelled_while_taking_a_lease_leaves_it_to_others(postgres: PostgresServer) -> None:
     url = await postgres.new_database()
     one, other = fleet_at(url, name="one"), fleet_at(url, name="two")

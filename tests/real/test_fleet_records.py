@@ -214,6 +214,28 @@ async def test_what_is_allowed_or_revoked_at_one_gateway_is_known_at_the_other(t
         await asyncio.sleep(0)
 
 
+async def test_what_only_a_later_version_can_read_keeps_nothing_else_from_being_known(
+    two: tuple[Fleet, Fleet],
+) -> None:
+    """Gateways of a fleet are updated one after another."""
+    one, other = two
+    await one.database.value(
+        "WITH new AS (INSERT INTO openclaw.approval_grant (id, body)"
+        """ VALUES ('g_0', '{"id": "g_0", "scope": "of tomorrow"}') RETURNING 1),"""
+        " watcher AS (INSERT INTO openclaw.watcher SELECT id, '[7]' FROM openclaw.gateway WHERE name = 'one' RETURNING 1),"
+        " pin AS (INSERT INTO openclaw.pin VALUES ($1, 'echo', '7') RETURNING 1)"
+        " SELECT count(*) FROM new, watcher, pin",
+        identity(SPEC),
+    )
+    await one.grants.add(GRANT)
+    while other.grants.all() != (GRANT,):
+        await asyncio.sleep(0)
+    await other.board.look()
+    assert not other.board.is_watched("approval", "agent:main:one")
+    with pytest.raises(StoreError, match=r"What is pinned of .* cannot be read\. It may be of a later OpenClaw"):
+        await other.pins.read(SPEC)
+
+
 async def test_without_a_single_notice_it_is_known_by_looking(url: str) -> None:
     """Behind a pooler that carries none."""
     one, other = fleet_at(url, name="one"), fleet_at(url, name="two")

@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 GRANT: Final = "grant"
 
-_READ = "SELECT body::text, last_used::date AS last_used FROM openclaw.approval_grant ORDER BY created, id"
+_READ = "SELECT id, body::text, last_used::date AS last_used FROM openclaw.approval_grant ORDER BY created, id"
 _grant = msgspec.json.Decoder(Grant)
 
 
@@ -84,7 +84,7 @@ class FleetGrants:
             async with connection.transaction():
                 # One at a time, for there may not be too many together.
                 await connection.fetchval("SELECT openclaw.bump($1)", GRANT)
-                there = [_kept(row).grant for row in await connection.fetch(_READ)]
+                there = [one.grant for one in _readable(await connection.fetch(_READ))]
                 await insert(connection, [KeptGrant(one) for one in fresh_of(there, grants)])
 
         await self._database.settled(write)
@@ -130,7 +130,7 @@ class FleetGrants:
 
 async def read_all(database: Database) -> list[KeptGrant]:
     """Raises StoreError."""
-    return [_kept(row) for row in await database.rows(_READ)]
+    return _readable(await database.rows(_READ))
 
 
 async def insert(connection: Connection, kept: Iterable[KeptGrant]) -> None:
@@ -144,6 +144,17 @@ async def insert(connection: Connection, kept: Iterable[KeptGrant]) -> None:
 
 def _values(kept: KeptGrant) -> tuple[Any, ...]:
     return kept.grant.id, to_json(kept.grant).decode(), kept.last_used or None
+
+
+def _readable(rows: Iterable[Record]) -> list[KeptGrant]:
+    kept: list[KeptGrant] = []
+    for row in rows:
+        try:
+            kept.append(_kept(row))
+        except msgspec.MsgspecError:
+            # Of a later version of this program, in whose fleet we still are. All others hold.
+            _log.warning("The grant %s cannot be read, and is not in force here.", row["id"])
+    return kept
 
 
 def _kept(row: Record) -> KeptGrant:

@@ -22,7 +22,7 @@ from openclaw.fleet.database import Connection, Database
 from openclaw.fleet.faults import GoneError, UnreachableError
 from openclaw.fleet.notices import Notices
 from openclaw.fleet.presence import Presence
-from openclaw.fleet.settling import Settling
+from openclaw.fleet.settling import Settling, Work
 from openclaw.sessions.lock import FOREVER, KeyLocks
 from openclaw.to_the_end import ended, to_the_end
 
@@ -87,7 +87,7 @@ class Leases:
         try:
             await self._database.run(give, patience=0)
         except UnreachableError:
-            self._giving[lease.name] = self._settling.later(f"the lease {lease.name}", give, lease.holder)
+            self._give_later(lease.name, give, lease.holder)
 
     async def _give_quietly(self, lease: Lease) -> None:
         try:
@@ -97,12 +97,20 @@ class Leases:
 
     def _give_unheard(self, name: str, me: UUID) -> None:
         """The database may have given us a lease and could not say so."""
-        self._giving[name] = self._settling.later(f"the lease {name}", partial(_give_whatever, name, me), me)
+        self._give_later(name, partial(_give_whatever, name, me), me)
+
+    def _give_later(self, name: str, give: Work, me: UUID) -> None:
+        giving = self._giving[name] = self._settling.later(f"the lease {name}", give, me)
+        giving.add_done_callback(partial(self._given_back, name))
+
+    def _given_back(self, name: str, giving: "asyncio.Task[None]") -> None:
+        if self._giving.get(name) is giving:
+            del self._giving[name]
 
     async def _given(self, name: str) -> None:
         """Whoever takes a lease again has the same fence: what gives it back must be over by then."""
-        giving = self._giving.pop(name, None)
-        if giving is None or giving.done():
+        giving = self._giving.get(name)
+        if giving is None:
             return
         await asyncio.wait({giving}, timeout=_GIVING)
         giving.cancel()

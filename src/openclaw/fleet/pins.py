@@ -15,6 +15,7 @@ import msgspec
 
 from openclaw.config.servers import ServerSpec
 from openclaw.content import to_json
+from openclaw.errors import StoreError
 from openclaw.fleet.database import Connection, Database, Record
 from openclaw.fleet.revisions import Revisions
 from openclaw.mcp.cache import identity
@@ -83,7 +84,7 @@ class FleetPins:
     async def read(self, spec: ServerSpec) -> Pins:
         async with self._at_work.hold(identity(spec), FOREVER):
             rows = await self._read(identity(spec))
-        return await asyncio.to_thread(pins_of, rows) if len(rows) > _MANY else pins_of(rows)
+        return await asyncio.to_thread(self._pins_of, spec, rows) if len(rows) > _MANY else self._pins_of(spec, rows)
 
     async def add(self, spec: ServerSpec, before: Pins, after: Pins) -> Pins:
         server = identity(spec)
@@ -108,13 +109,22 @@ class FleetPins:
         async with self._at_work.hold(server, FOREVER):
             rows = await self._database.settled(write)
             self._known[server] = _sum_of(rows)
-        return pins_of(rows)
+        return self._pins_of(spec, rows)
 
     async def accept(self, spec: ServerSpec, pins: Pins) -> None:
         server = identity(spec)
         async with self._at_work.hold(server, FOREVER):
             await self._database.settled(lambda connection: keep(connection, server, spec.name, pins))
             await self._read(server)
+
+    def _pins_of(self, spec: ServerSpec, rows: Sequence[Record]) -> Pins:
+        try:
+            return pins_of(rows)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            raise StoreError(
+                f"What is pinned of {spec.name} in {self._database.place} cannot be read.",
+                hint="It may be of a later OpenClaw: update this gateway.",
+            ) from None
 
     async def _read(self, server: str) -> Sequence[Record]:
         rows = await self._database.rows(_READ, server)

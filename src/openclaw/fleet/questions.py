@@ -11,7 +11,7 @@ import time
 from collections.abc import Awaitable, Callable, Collection
 from contextlib import ExitStack, suppress
 from secrets import token_hex
-from typing import Final
+from typing import Final, TypeVar
 from uuid import UUID
 
 import msgspec
@@ -87,6 +87,8 @@ _outcome = msgspec.json.Decoder(_Outcome)
 _handed_in = msgspec.json.Decoder(_HandedIn)
 _watching = msgspec.json.Decoder(list[Watching])
 
+
+T = TypeVar("T")
 
 _Work = Callable[[], Awaitable[None]]
 
@@ -185,7 +187,9 @@ class FleetBoard:
                 if found is None or (found["outcome"] is None and not found["alive"]):
                     return self._withdrawn(handed.id), False
                 if found["outcome"] is not None:
-                    outcome = _outcome.decode(found["outcome"])
+                    outcome = _decoded(_outcome, found["outcome"])
+                    if outcome is None:
+                        return self._withdrawn(handed.id), False
                     return outcome.changed, is_in and outcome.taken == mark
                 if time.monotonic() >= give_up:
                     raise StoreError(
@@ -198,7 +202,7 @@ class FleetBoard:
         rows = await self._database.rows(
             f"{_ENDED} AND gateway IS DISTINCT FROM $1::uuid ORDER BY ended DESC LIMIT $2", self._presence.id, _RECENT
         )
-        return tuple(map(_changed, rows))
+        return tuple(changed for row in rows if (changed := _changed(row)) is not None)
 
     # Writing
 
@@ -280,19 +284,21 @@ class FleetBoard:
         if not gone:
             return []
         rows = await self._database.rows(f"{_ENDED} AND id = ANY($1::text[])", [one.id for one in gone])
-        told = {changed.id: changed for changed in map(_changed, rows)}
+        told = {changed.id: changed for row in rows if (changed := _changed(row)) is not None}
         return [told.get(one.id) or one.changed(WITHDRAWN, time.time()) for one in gone]
 
     async def _take_watchers(self, me: UUID | None) -> None:
         rows = await self._database.rows(_WATCHERS, me)
         before = self._watchers
-        self._watchers = tuple(one for row in rows for one in _watching.decode(row["watching"]))
+        self._watchers = tuple(one for row in rows for one in _decoded(_watching, row["watching"]) or ())
         if self._local is not None and set(before) - set(self._watchers):
             self._local.watchers_left()
 
     async def _take_answers(self, me: UUID) -> None:
         for row in await self._database.rows(_HANDED, me):
-            handed_in = _handed_in.decode(row["answer"])
+            handed_in = _decoded(_handed_in, row["answer"])
+            if handed_in is None:
+                continue
             # Known before it is over, which those here say at once.
             self._taken[row["id"]] = handed_in.mark
             if self._local is None or not self._local.take(handed_in.handed):
@@ -312,11 +318,18 @@ class FleetBoard:
         return QuestionChanged(id, "approval", "", "", "", "", "withdrawn", ended=time.time())
 
 
-def _shown(row: Record) -> ShownQuestion | None:
+def _decoded(decoder: "msgspec.json.Decoder[T]", data: bytes) -> T | None:
+    """None for what another version of this program wrote, and this one cannot read."""
     try:
-        question = _question.decode(row["request"])
+        return decoder.decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError):
-        # Of another version of this program: whoever asks shows it.
+        return None
+
+
+def _shown(row: Record) -> ShownQuestion | None:
+    question = _decoded(_question, row["request"])
+    if question is None:
+        # Whoever asks shows it.
         return None
     if digest_of(question) != row["digest"]:
         # Whoever answers would be shown something else than what is asked.
@@ -324,6 +337,6 @@ def _shown(row: Record) -> ShownQuestion | None:
     return ShownQuestion(row["id"], question, row["digest"], row["asked"], row["expires"])
 
 
-def _changed(row: Record) -> QuestionChanged:
-    changed = _outcome.decode(row["outcome"]).changed
-    return msgspec.structs.replace(changed, asked=row["asked"], ended=row["ended"])
+def _changed(row: Record) -> QuestionChanged | None:
+    outcome = _decoded(_outcome, row["outcome"])
+    return None if outcome is None else msgspec.structs.replace(outcome.changed, asked=row["asked"], ended=row["ended"])
