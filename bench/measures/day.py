@@ -28,9 +28,10 @@ HOURS = 24
 TURNS, QUICK_TURNS = 120, 20
 # Of an hour's turns, those that begin a conversation.
 BEGUN = 12
-# Turns of the days before, in which caches fill: what is kept of runs, of what happened, of conversations. Over ten days of turns memory
-# grew until some 7,000 of them, and by 2 KB an hour after. They do not count, and neither do the first hours.
-FILLING_TURNS, QUICK_FILLING_TURNS = 9_000, 1_500
+# Hours of the days before, like those of the day, in which caches fill: what is kept of runs, of what happened, of conversations. Were
+# their conversations shorter, the day would grow until those kept ready are its own: 64 of them, 280 KB in its first 20 hours. They do not
+# count, and neither do the first hours.
+BEFORE = 75
 FILLING = 2
 # 95 in 100 of Student's distribution lie within so many errors, with as many hours as count.
 ERRORS = 2.08
@@ -60,20 +61,17 @@ def _day(run: Run, gateway: Gateway) -> None:
     client = _Client(gateway)
     held = []
     begun = time.monotonic()
-    filling = QUICK_FILLING_TURNS if run.quick else FILLING_TURNS
-    run.say(f"day: {filling:,} turns of the days before")
-    for number in range(filling):
-        client.say(f"before-{number // BEGUN}" if number % 3 else "day", f"echo {number:04d} what was on my list?")
+    run.say(f"day: {BEFORE * turns:,} turns of the days before")
+    for hour in range(BEFORE):
+        _hour(client, f"before-{hour}", turns)
+    day_began = time.monotonic()
     for hour in range(HOURS):
         run.say(f"day: hour {hour + 1}")
-        for number in range(turns):
-            # Most go on with a conversation of this hour; one runs through the day.
-            session = "day" if not number % 3 else f"hour-{hour}-{number % BEGUN}"
-            client.say(session, f"echo {hour:02d}:{number:03d} what is next on my list?")
+        _hour(client, f"hour-{hour}", turns)
         held.append(float(memory(gateway.pid)))
         if time.monotonic() - begun > MOST_SECONDS:
             raise Failed(f"{hour + 1} hours of turns took more than {MOST_SECONDS:.0f} s")
-    took = time.monotonic() - begun
+    took = time.monotonic() - day_began
     each, least, most = slope(held[FILLING - 1 :])
     figures = {
         "slope": each,
@@ -88,6 +86,13 @@ def _day(run: Run, gateway: Gateway) -> None:
     run.results.add(Figure("day", "turn", OURS.key, took / (HOURS * turns), "seconds"))
     for hour, bytes_held in enumerate(held, 1):
         run.results.add(Figure("hours", f"hour {hour} memory", OURS.key, bytes_held, "bytes"))
+
+
+def _hour(client: "_Client", name: str, turns: int) -> None:
+    """Most turns go on with a conversation of this hour; one runs through the day."""
+    for number in range(turns):
+        session = "day" if not number % 3 else f"{name}-{number % BEGUN}"
+        client.say(session, f"echo {name}:{number:03d} what is next on my list?")
 
 
 def slope(held: list[float]) -> tuple[float, float, float]:

@@ -60,8 +60,9 @@ def shape(value: Any, *, depth: int = 0) -> Any:
 
 
 # So many wordings are remembered, none longer than this: calls are much alike. Both lines of a call take 8 µs of processor time with it and
-# 18 without, of some 50 that a call over stdio costs in all: a program that calls one tool many times notices (decision 6).
-_MOST_WORDINGS = 1_024
+# 18 without, of some 50 that a call over stdio costs in all: a program that calls one tool many times notices (decision 6). Each session
+# has wordings of its own: with many more, a gateway would keep a kilobyte each for sessions that are long over.
+_MOST_WORDINGS = 256
 _LONGEST_WORDING = 1_024
 
 _CALLS = ("request", "outcome")

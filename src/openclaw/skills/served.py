@@ -9,7 +9,7 @@ alone.
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from html import escape
 from typing import Any
 
@@ -118,11 +118,16 @@ class ServedSkills:
         self._limits = limits
         self._media = media
         self._kept = kept or VerifiedFiles()
-        self._tool = Tool(
-            SKILL_READ, _ABOUT, _PARAMETERS, self._unknown, label="Skill", read_only=True, narrowed=self._narrowed
-        )
         # By address and digest: rules are remembered for the very object.
         self._narrow: dict[tuple[str, str, str], Tool] = {}
+
+    @cached_property
+    def _tool(self) -> Tool:
+        """Made where a server offers skills: the two know each other, so that only a search for garbage takes them away, and both are made
+        for every turn. Without it a turn of an agent leaves nothing to be searched for."""
+        return Tool(
+            SKILL_READ, _ABOUT, _PARAMETERS, self._unknown, label="Skill", read_only=True, narrowed=self._narrowed
+        )
 
     # What there is
 
