@@ -14,6 +14,7 @@ from openclaw.content import to_json
 from openclaw.errors import RpcError, StoreError
 from openclaw.files import reason, replace
 from openclaw.protocol.jsonrpc import INTERNAL_ERROR
+from openclaw.to_the_end import to_the_end
 
 # Seconds that the file is waited for when another process has it.
 _LOCK_PATIENCE = 5.0
@@ -51,7 +52,8 @@ class TokenBudget:
             except OSError as error:
                 raise StoreError(f"The count of tokens cannot be kept: {reason(error)}.") from None
             try:
-                return await asyncio.to_thread(self._write, server, tokens, most)
+                # Also for somebody who waits no longer: the lock is not free before it is written.
+                return await to_the_end(asyncio.to_thread(self._write, server, tokens, most))
             finally:
                 lock.release(handle)
 

@@ -136,6 +136,26 @@ async def test_a_lock_is_held_by_one_at_a_time(tmp_path: Path) -> None:
     assert len(inside) == 10
 
 
+async def test_a_lock_is_not_given_up_before_a_write_that_was_cancelled_is_over(tmp_path: Path) -> None:
+    records = FileRecords(tmp_path)
+
+    async def write(content: bytes) -> None:
+        async with records.lock("x"):
+            await records.write("x", "Kind", content)
+
+    for number in range(20):
+        content = str(number).encode()
+        writing = asyncio.create_task(write(content))
+        # The lock is free, and so it waits for the disk then.
+        await asyncio.sleep(0)
+        writing.cancel()
+        await asyncio.gather(writing, return_exceptions=True)
+        async with records.lock("x"):
+            found = await records.read("x")
+        assert found is not None
+        assert (found.content, records.changes) == (content, number + 1)
+
+
 async def test_a_lock_that_is_never_given_up_is_named(tmp_path: Path) -> None:
     async with hold(tmp_path / "x.lock", patience=1):
         with pytest.raises(StoreError, match=r"Another process has held .*x\.lock for more than 0\.05 s"):

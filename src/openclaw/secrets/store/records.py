@@ -16,6 +16,7 @@ import msgspec
 from openclaw.errors import StoreError
 from openclaw.files import reason, replace
 from openclaw.secrets.store.lock import hold
+from openclaw.to_the_end import to_the_end
 
 # No record of ours comes near.
 _MAX_FILE: Final = 1024 * 1024
@@ -102,9 +103,11 @@ class FileRecords:
         # Whoever names a revision holds the lock under which it is changed.
         if after is not None and self.stamp(name) != after:
             return False
-        # Waiting for the disk is left to a thread.
-        await asyncio.to_thread(replace, self._file(name), content)
-        self.changes += 1
+        try:
+            # Waiting for the disk is left to a thread, and is not given up half-way: the lock around it would be free then.
+            await to_the_end(asyncio.to_thread(replace, self._file(name), content))
+        finally:
+            self.changes += 1
         return True
 
     async def delete(self, name: str) -> bool:
