@@ -38,7 +38,7 @@ SLASH_WORDS: Mapping[str, str] = {
     "tools": "List the tools the agent has.",
     "last": "Show the whole result of the last call, or of the one before: /last 2. The model's thoughts: /last thoughts.",
     "status": "Show agent, model and conversation.",
-    "approvals": "List the questions that wait for you.",
+    "approvals": "List the questions that wait for you; /approvals ID shows one of them.",
     "approve": "Answer one of them: /approve ID allow-once, allow-always or deny.",
     "skill": "Use a skill by its name: /skill NAME [words].",
     "quit": "Leave.",

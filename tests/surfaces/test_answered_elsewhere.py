@@ -156,7 +156,7 @@ async def test_somebody_in_another_chat_answers_with_a_slash_command(tmp_path: P
     async with gateway_that_asks(tmp_path, MAY_IT, "?answers=approval") as (gateway, watcher):
         asking = asyncio.create_task(run(gateway.home, "agent", "-m", "go"))
         told = await watcher.next()
-        lines = f"/approvals\n/approve\n/approve {told['id']} deny not there\n/approvals\n"
+        lines = f"/approvals\n/approvals {told['id'][:6]}\n/approve\n/approve {told['id']} deny not there\n/approvals\n"
         code, said, error = await run(gateway.home, "chat", input=lines)
         _, answer, _ = await asking
     assert (code, told["id"] in said, said.splitlines()[-2:]) == (
@@ -164,6 +164,8 @@ async def test_somebody_in_another_chat_answers_with_a_slash_command(tmp_path: P
         True,
         ["Declined: files__write.", "No question waits."],
     )
+    assert f"approval {told['id']}, agent main\n" in said
+    assert '  argument   "path": "/notes/a-private-name"\n' in said
     assert ("/approve needs an id and a word." in error, '"note": "not there"' in answer) == (True, True)
     assert done(gateway.home) == []
 

@@ -103,14 +103,19 @@ async def _offered(chat: Chat, line: str) -> dict[str, str]:
             skills = await asyncio.to_thread(chat.skills)
             of_files = {name: found.skill.description for name, found in skills.commands.items()}
             return {**of_files, **(await chat.served()).descriptions()}
+        case "approvals":
+            return _open_questions(chat)
         case "approve":
-            open_now = chat.app.engine.questions.pending()
-            ids = {one.id: one.question.text for one in open_now} if " " not in rest else {}
+            ids = _open_questions(chat) if " " not in rest else {}
             return ids or dict.fromkeys(("allow-once", "allow-always", "deny"), "")
         case _ if is_prompt(manager, agent, command):
             return dict.fromkeys(await argument_words(manager, agent, command, rest), "")
         case _:
             return {}
+
+
+def _open_questions(chat: Chat) -> dict[str, str]:
+    return {one.id: one.question.text for one in chat.app.engine.questions.pending()}
 
 
 async def _commands(chat: Chat) -> dict[str, str]:

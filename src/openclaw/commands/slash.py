@@ -15,7 +15,7 @@ from openclaw.commands.chat_state import Chat, Outcome, Run
 from openclaw.commands.console import Console
 from openclaw.commands.last import show_last
 from openclaw.commands.plugin_mcp import mcp_manage
-from openclaw.commands.questions import answer_question, show_pending, told
+from openclaw.commands.questions import answer_question, described, show_pending, told
 from openclaw.commands.references import FullMessage, filled_prompt, is_prompt, prompt_names
 from openclaw.commands.tools import purpose
 from openclaw.config.wording import nearest
@@ -142,8 +142,15 @@ async def _quit(chat: Chat, words: str) -> Outcome:
 
 
 async def _approvals(chat: Chat, words: str) -> Outcome:
-    await chat.app.engine.questions.look()
-    show_pending(chat.console, chat.app.engine.questions)
+    questions = chat.app.engine.questions
+    # The words of `openclaw approvals show ID` are understood, too.
+    name = words.removeprefix("show ").strip()
+    if name:
+        for line in described(await questions.find(name)):
+            chat.console.line(line)
+        return Outcome()
+    await questions.look()
+    show_pending(chat.console, questions)
     return Outcome()
 
 
