@@ -26,6 +26,8 @@ MAX_BEHIND = 1_000
 _EVER = float("inf")
 
 T = TypeVar("T")
+U = TypeVar("U")
+W = TypeVar("W")
 V = TypeVar("V", covariant=True)
 
 
@@ -133,7 +135,20 @@ class EventHub:
         """Whether anybody would get an event of this type."""
         return bool(self._sinks.get(kind, self._sinks_of_all))
 
-    def subscribe(self, sink: Callable[[Event[T]], None], *types: type[T]) -> Callable[[], None]:
+    # A type checker makes no union of several types by itself.
+    @overload
+    def subscribe(self, sink: Callable[[Event[T]], None], one: type[T], /) -> Callable[[], None]: ...
+    @overload
+    def subscribe(
+        self, sink: Callable[[Event[T | U]], None], one: type[T], other: type[U], /
+    ) -> Callable[[], None]: ...
+    @overload
+    def subscribe(
+        self, sink: Callable[[Event[T | U | W]], None], one: type[T], other: type[U], third: type[W], /
+    ) -> Callable[[], None]: ...
+    @overload
+    def subscribe(self, sink: Callable[[Event[T]], None], *types: type[T]) -> Callable[[], None]: ...
+    def subscribe(self, sink: _Sink, *types: type[Any]) -> Callable[[], None]:
         """Call `sink` with every event of these types from now on, of all types when none are named, until the returned function is called.
 
         It must not block.
@@ -161,8 +176,16 @@ class EventHub:
     @overload
     def reader(self) -> AbstractContextManager[EventReader[object]]: ...
     @overload
+    def reader(self, one: type[T], /) -> AbstractContextManager[EventReader[T]]: ...
+    @overload
+    def reader(self, one: type[T], other: type[U], /) -> AbstractContextManager[EventReader[T | U]]: ...
+    @overload
+    def reader(
+        self, one: type[T], other: type[U], third: type[W], /
+    ) -> AbstractContextManager[EventReader[T | U | W]]: ...
+    @overload
     def reader(self, *types: type[T]) -> AbstractContextManager[EventReader[T]]: ...
-    def reader(self, *types: type[T]) -> AbstractContextManager[EventReader[T]]:
+    def reader(self, *types: type[Any]) -> AbstractContextManager[EventReader[Any]]:
         """Events of these types from now on, of all types when none are named."""
         return self._reader(*types)
 

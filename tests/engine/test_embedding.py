@@ -420,13 +420,13 @@ MISUSE: list[tuple[str, Callable[[], Awaitable[object]], str]] = [
     ),
     (
         "events by their names",
-        lambda: asyncio.sleep(0, Manager([]).events.subscribe(print, "StateChanged")),  # type: ignore[arg-type]  # the same
+        lambda: asyncio.sleep(0, Manager([]).events.subscribe(print, "StateChanged")),  # type: ignore[call-overload]  # the same
         "Events are chosen by their types, not by names. Write subscribe(function, StateChanged).",
     ),
     (
         "a server where a config has a mapping",
         lambda: asyncio.sleep(0, Manager.from_config({"shop": Server("shop", in_process=SHOP)})),
-        "The mapping holds a Server, which JSON has no form for. Write Manager([server]).",
+        "The mapping holds a Server, which JSON has no form for. Write servers=[server] beside the config.",
     ),
     (
         "a folder where a config is a file",

@@ -423,7 +423,7 @@ def _path_or_refusal(value: object) -> str:
     """What becomes of a value that JSON has no form for."""
     if isinstance(value, os.PathLike):
         return os.fsdecode(value)
-    hint = "Write Manager([server])." if isinstance(value, Server) else _PLAIN
+    hint = "Write servers=[server] beside the config." if isinstance(value, Server) else _PLAIN
     raise UsageError(f"The mapping holds {kind_of(value)}, which JSON has no form for.", hint=hint)
 
 
