@@ -14,9 +14,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
 from datetime import date
 from functools import cached_property
+from inspect import iscoroutinefunction
+from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, Any, Literal, assert_never
 from weakref import WeakKeyDictionary, WeakSet
 
 from msgspec import Struct, structs
@@ -84,7 +86,7 @@ class App:
         *,
         paths: Paths,
         env: Mapping[str, str] | None = None,
-        workspace: Path | None = None,
+        workspace: str | PathLike[str] | None = None,
         through_gateway: bool = False,
         store: Store | None = None,
         plugins: Mapping[str, ToolPlugin] | None = None,
@@ -93,6 +95,9 @@ class App:
         telemetry: "Telemetry | None" = None,
         embed: Embed | None = None,
     ) -> None:
+        _check("config", config, Config, "App(parse_config(text), paths=…)")
+        _check("paths", paths, Paths, "paths=Paths.from_env(os.environ)")
+        self._phase: Literal["new", "open", "closed"] = "new"
         self.engine = Engine(
             config,
             paths=paths,
@@ -104,7 +109,7 @@ class App:
             ask_model=self._ask_model,
             workspace_of=lambda agent: self._root(self.engine.agent(agent), None),
         )
-        self._workspace = workspace
+        self._workspace = None if workspace is None else Path(workspace)
         self._given_store = store
         self._built_in = {MCP_CLIENT: mcp_client(self.engine.manager), **(plugins or {})}
         self._plugins: Plugins | None = None
@@ -128,8 +133,14 @@ class App:
         self._exit = AsyncExitStack()
 
     async def __aenter__(self) -> "App":
+        if self._phase != "new":
+            raise UsageError(
+                f"This App {'is open already' if self._phase == 'open' else 'was closed'}.",
+                hint="Make another one: async with App(config, paths=…) as app.",
+            )
         await self._exit.enter_async_context(self.engine)
         self._exit.push_async_callback(self._close_models)
+        self._phase = "open"
         return self
 
     @property
@@ -143,7 +154,16 @@ class App:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._phase = "closed"
         await self._exit.aclose()
+
+    def _check_open(self) -> None:
+        """Raises UsageError outside of the block in which an App is used: nobody would end what is started there."""
+        if self._phase != "open":
+            raise UsageError(
+                f"The App is {'not open yet' if self._phase == 'new' else 'closed'}.",
+                hint="Use it inside its block: async with App(config, paths=…) as app.",
+            )
 
     async def reload(self, config: Config, *, instead_of: Config | None = None) -> None:
         """Take over a changed config: policy at once, then servers; agents, skills and models from their next turn on.
@@ -197,7 +217,13 @@ class App:
         StoreError or MediaError before anything was said; what goes wrong later is in the reply.
         """
         began = time.monotonic()
-        asked = conversation or Conversation()
+        asked = Conversation() if conversation is None else conversation
+        self._check_open()
+        _check("message", message, str, "app.reply('hello')")
+        _check("conversation", asked, Conversation, "app.reply('hello', Conversation(session='mine'))")
+        _check("allow", asked.allow, tuple, "Conversation(allow=('files__read_*',))")
+        if iscoroutinefunction(asked.sink):
+            raise UsageError("sink must be a plain function, not an async one.", hint="Write Conversation(sink=print).")
         spec = self.engine.agent(asked.agent)
         key = full_key(spec.id, asked.session or new_key(), asked.namespace)
         said = _Said(message, attachments, blocks, sources, timeout, waited, began, label)
@@ -526,6 +552,7 @@ class App:
 
         A conversation that names no session makes a call outside of any.
         """
+        self._check_open()
         spec, workspace = self.engine.agent(conversation.agent), conversation.workspace
         key = _key_of_call(spec, conversation)
         folders = conversation.folders
@@ -637,6 +664,12 @@ class _InnerCalls:
             return await invoke(tool, call, invocation)
         assert self._agent is not None  # made by `tools`
         return invoke.unknown(call, invocation, offered, self._agent.absence(call.name))
+
+
+def _check(name: str, given: object, kind: type, write: str) -> None:
+    """Raises UsageError for what a program gives as something that it is not."""
+    if not isinstance(given, kind):
+        raise UsageError(f"{name} must be of type {kind.__name__}, not {type(given).__name__}.", hint=f"Write {write}.")
 
 
 def _said(message: str, sent: Sequence[Block], blocks: Sequence[Block], sources: Sequence[str]) -> UserMessage:

@@ -23,7 +23,7 @@ from openclaw.config.paths import Paths
 from openclaw.config.rules import broken_rules
 from openclaw.config.sections import Root
 from openclaw.config.typed import typed
-from openclaw.errors import ConfigError, Problem
+from openclaw.errors import ConfigError, Problem, UsageError
 
 __all__ = ["Config", "load_config", "parse_config"]
 
@@ -43,6 +43,11 @@ def load_config(paths: Paths, env: Mapping[str, str], *, text: str | None = None
 
 def parse_config(text: str, *, env: Mapping[str, str] | None = None, file: str = "openclaw.json") -> Config:
     """A config from JSON5 text. `$include` is not followed."""
+    if not isinstance(text, str):
+        raise UsageError(
+            f"A config is parsed from a text, not from a {type(text).__name__}.",
+            hint="Write parse_config('{…}'), or parse_config(path.read_text()).",
+        )
     return _config(parse(text, file), env or {}, FilePath(file), files=(), home=None)
 
 
