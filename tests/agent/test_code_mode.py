@@ -16,6 +16,7 @@ from openclaw.content import text_of
 from openclaw.conversation import Answer, Conversation, Question
 from openclaw.security.unframe import without_frames
 from openclaw.tool import ToolResult
+from openclaw.typed_words import quote_word
 from parts import planned_server
 from parts.command_line import Home, local_model
 from parts.model_servers import Answer as Said
@@ -186,7 +187,7 @@ async def test_a_turn_that_is_cancelled_ends_the_run_and_its_calls(tmp_path: Pat
     ("enabled", "installed", "reason"),
     [
         (False, True, "code mode is off"),
-        (True, False, f"its sandbox is not installed. Run: {sys.executable} -m pip install pydantic-monty"),
+        (True, False, f"its sandbox is not installed. Run: {quote_word(sys.executable)} -m pip install pydantic-monty"),
         (True, True, "no rule restricts it"),
     ],
 )

@@ -11,6 +11,7 @@ import pytest
 from openclaw.commands.typed_server import name_for, named_here
 from openclaw.conversation import Answer
 from openclaw.security.grants import GrantStore
+from openclaw.typed_words import quote_word
 from parts.auth_server import AuthServer
 from parts.command_line import Home as Lone
 from parts.command_line import parts_server
@@ -95,7 +96,7 @@ def test_who_puts_the_name_first_is_told_where_it_goes_before_any_program_is_ask
         after = place.config_file.read_text()
     missing = "error: There is no program 'notes' on the search path. Is it a name? openclaw mcp connect --name notes"
     assert [(one.returncode, one.stdout, one.stderr) for one in ran] == [
-        (2, "", f"{missing} {sys.executable} -c 'a b'\n"),
+        (2, "", f"{missing} {quote_word(sys.executable)} -c 'a b'\n"),
         (2, "", f"{missing} https://h.example/mcp\n"),
     ]
     assert before == after
