@@ -647,6 +647,9 @@ def test_resources_and_prompts_are_listed_though_another_server_is_away(person: 
     slashed, bare = person.run("mcp", "prompt", "shop/greet"), person.run("mcp", "prompt", "greet")
     assert (slashed.code, slashed.err) == (2, 'error: shop/greet is no prompt. Did you mean "shop:greet"?\n')
     assert (bare.code, bare.err) == (2, "error: The name of the prompt is missing. Try: openclaw mcp prompts\n")
+    alone = person.run("mcp", "prompt", "greet", "who=Ann")
+    sentence = "greet stands without its server. openclaw mcp prompts lists each as SERVER:PROMPT."
+    assert (alone.code, alone.err) == (2, f"error: {sentence}\n")
     filled = person.run("mcp", "prompt", "shop", "greet", "Ann", "--json")
     assert "description" not in filled.data
     # As the list names it.

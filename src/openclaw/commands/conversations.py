@@ -71,7 +71,8 @@ async def going_on(chat: Chat) -> str:
     if transcript is None or not said:
         return ""
     info = transcript.info
-    messages = "1 message" if len(said) == 1 else f"{len(said)} messages"
+    # As many as the lists of conversations tell.
+    messages = "1 message" if info.messages == 1 else f"{info.messages} messages"
     title = clean_label(info.title, MOST_CHARACTERS)
     return f"Going on with “{title}”: {messages}, the last {when(info.updated)}. /new begins afresh."
 

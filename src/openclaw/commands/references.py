@@ -193,7 +193,13 @@ def prompt_typed(manager: Manager, agent: str, words: Sequence[str]) -> tuple[st
             raise UsageError(f"{first} is no prompt.", hint=f'Did you mean "{meant}"?')
         listed = f"openclaw mcp prompts {first}" if first in _typed(manager, agent) else "openclaw mcp prompts"
         raise UsageError("The name of the prompt is missing.", hint=f"Try: {listed}")
-    return _typed(manager, agent).get(first, first), rest[0], rest[1:]
+    servers = _typed(manager, agent)
+    if first not in servers and "=" in rest[0]:
+        # An argument, and no prompt of a server.
+        raise UsageError(
+            f"{first} stands without its server.", hint="openclaw mcp prompts lists each as SERVER:PROMPT."
+        )
+    return servers.get(first, first), rest[0], rest[1:]
 
 
 def _taken_apart(manager: Manager, agent: str, name: str) -> tuple[str, str]:

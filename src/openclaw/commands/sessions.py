@@ -141,7 +141,7 @@ def title_typed(words: Sequence[str]) -> str:
     """A title as a person gave it, on one line. Raises UsageError when there is none."""
     title = clean_label(" ".join(words), MOST_CHARACTERS)
     if not title:
-        raise UsageError("A conversation cannot be called by no word at all.")
+        raise UsageError("The title is missing: a conversation is called by a word or more.")
     return title
 
 
