@@ -242,7 +242,17 @@ def _never_fetch(uri: str) -> Any:
     raise ValueError("references are never fetched")
 
 
+# What libraries make of an argument that may be left out: something, or null.
+_NULL = f'{_VALUE} is not of type "null"'
+
+
 def _sentence(error: "jsonschema_rs.ValidationError") -> str:
+    if error.kind.name in ("anyOf", "oneOf"):
+        branches = [
+            faults for faults in getattr(error.kind, "context", ()) if [one.message for one in faults] != [_NULL]
+        ]
+        if len(branches) == 1 and branches[0]:
+            return _sentence(branches[0][0])
     where = _path(error.instance_path)
     text = error.message
     if where and text.startswith(_VALUE):

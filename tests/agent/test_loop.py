@@ -344,10 +344,18 @@ async def test_a_provider_that_breaks_its_contract_counts_as_a_model_error(stage
             yield provider.TextDelta("Hm")
             raise RuntimeError("boom")
 
+    class Full(Script):
+        async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+            yield provider.TextDelta("Hm")
+            raise StoreError("The output cannot be written: no space left on device.")
+
     raised = await stage.run(Raises([]))
+    full = await stage.run(Full([]))
     silent = await stage.run(Script([[]]))
 
     assert (raised.reason, raised.error) == ("error", "The model provider failed: boom")
+    # Our own errors say what failed, and it need not be the provider.
+    assert (full.reason, full.error) == ("error", "The output cannot be written: no space left on device.")
     assert (silent.reason, silent.error) == ("error", "The model's answer ended without being complete.")
 
 

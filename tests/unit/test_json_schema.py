@@ -68,6 +68,17 @@ def test_a_fault_does_not_repeat_the_value() -> None:
     assert fault == NO_FIT + 'key is not of type "integer".'
 
 
+@pytest.mark.parametrize("either", ["anyOf", "oneOf"])
+def test_of_an_argument_that_may_be_null_the_fault_is_about_what_else_it_may_be(either: str) -> None:
+    words = {either: [{"type": "array", "items": {"type": "string"}}, {"type": "null"}]}
+    checker = Checker(raw({"properties": {"tags": words, "id": {either: [{"type": "string"}, {"type": "integer"}]}}}))
+    assert checker.check({"tags": "a secret"}) == NO_FIT + 'tags is not of type "array".'
+    assert checker.check({"tags": ["a", 1]}) == NO_FIT + 'tags[1] is not of type "string".'
+    assert checker.check({"tags": None}) is None
+    # Which of two was meant nobody knows.
+    assert "under any of the schemas" in str(checker.check({"id": []}))
+
+
 def test_a_fault_about_a_result_says_so() -> None:
     assert Checker(raw(FILE), what="results").check({}) == (
         'The results do not fit their schema: "path" is a required property.'

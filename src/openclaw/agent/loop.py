@@ -35,6 +35,7 @@ from openclaw.agent.tool_search import direct_calls
 from openclaw.agent.transcript import answer, unanswered
 from openclaw.content import AssistantMessage, Message, ToolCall, Usage
 from openclaw.conversation import MOST_DECLINED, Conversation, Nobody
+from openclaw.errors import OpenClawError
 from openclaw.models import provider
 from openclaw.models.provider import Done, ModelEvent, ModelRequest, ProviderStream
 from openclaw.standstill import PausingAsker, Standstill
@@ -224,6 +225,9 @@ class _Run(msgspec.Struct):
                         break
                     self.show(event, draft)
                     await self.caught_up()
+        except OpenClawError as error:
+            # It says itself what failed: the provider, or what the answer is shown on.
+            done = Done("error", error=str(error))
         except Exception as error:
             _log.error("the model provider failed", exc_info=error)
             done = Done("error", error=f"The model provider failed: {error}")
