@@ -188,9 +188,10 @@ class Presence:
             try:
                 if id is None:
                     await self.begin()
-                elif not self._left:
-                    self._lose(id)
-                elif await self._line.run(partial(self._say_alive, id), timeout=min(self.times.fence, self._left)):
+                # Asked also when the time is over, as after it was frozen: the database is the judge. But not for long.
+                elif await self._line.run(
+                    partial(self._say_alive, id), timeout=min(self.times.fence, max(self._left, self.times.beat))
+                ):
                     self._sent = sent
                     if told:
                         _log.info("The database is back.")
@@ -203,6 +204,8 @@ class Presence:
                 if not told:
                     _log.warning("%s", error)
                 told = True
+                if id is not None and not self._left:
+                    self._lose(id)
 
     @property
     def _left(self) -> float:
