@@ -35,10 +35,13 @@ _WOULD_REACH = {
     TURN: "To keep the view of a session in a form that the next turn need not check against what is stored.",
 }
 _NEW_ERA = (
-    "A server that reads `_meta` faster: what a request of 2026-07-28 carries more is encoded once for a connection here, and read by the "
-    "server with every call."
+    "A server that reads `_meta` faster: what a request of 2026-07-28 carries more (180 bytes) is encoded once for a connection here, and "
+    "read by the server with every call. Counted in instructions, a call costs the client 0.5 % more."
 )
-_MEMORY = "To find what is kept: `tracemalloc` in the gateway, between the third hour and the last, names the lines that made it."
+_MEMORY = (
+    "To find what is kept: as many objects were there after a day of turns as before it (`sys.getallocatedblocks`, behind a search for "
+    "garbage); `tracemalloc` in the gateway, between the third hour and the last, names the lines that made what is more."
+)
 
 _SERVERS = {"stdio": "echo", "everything": "server-everything"}
 _MANY = {

@@ -31,8 +31,12 @@ BEGUN = 12
 # Hours of the days before, like those of the day, in which caches fill: what is kept of runs, of what happened, of conversations. Were
 # their conversations shorter, the day would grow until those kept ready are its own: 64 of them, 280 KB in its first 20 hours. They do not
 # count, and neither do the first hours.
-BEFORE = 75
+BEFORE = 100
 FILLING = 2
+# Resident memory is told in pages, and an allocator begins to use one here and there of those it has: up to seven of them in a day of
+# turns, with as many objects after it as before (333,127 and 333,467 blocks behind a search for garbage). What is less than one in an
+# hour is not told from nothing; one object that each turn left would be.
+PAGE = 4096
 # 95 in 100 of Student's distribution lie within so many errors, with as many hours as count.
 ERRORS = 2.08
 # Tokens of the model's window: the conversation that runs through the day is shortened every hour or so, as a long one is.
@@ -40,7 +44,7 @@ WINDOW = 8_000
 # For one turn.
 PATIENCE = 30.0
 # The longest that a day, and those before it, may take before the rest is left out.
-MOST_SECONDS = 400.0
+MOST_SECONDS = 600.0
 
 
 def measure(run: Run) -> None:
@@ -72,7 +76,7 @@ def _day(run: Run, gateway: Gateway) -> None:
         if time.monotonic() - begun > MOST_SECONDS:
             raise Failed(f"{hour + 1} hours of turns took more than {MOST_SECONDS:.0f} s")
     took = time.monotonic() - day_began
-    each, least, most = slope(held[FILLING - 1 :])
+    each, least, most = slope(held[FILLING - 1 :], grain=PAGE)
     figures = {
         "slope": each,
         "slope least": least,
@@ -95,11 +99,11 @@ def _hour(client: "_Client", name: str, turns: int) -> None:
         client.say(session, f"echo {name}:{number:03d} what is next on my list?")
 
 
-def slope(held: list[float]) -> tuple[float, float, float]:
-    """What an hour adds to what was held after each of some; and from which to which it may be."""
+def slope(held: list[float], *, grain: float = 0.0) -> tuple[float, float, float]:
+    """What an hour adds to what was held after each of some; and from which to which it may be. It is known no better than to `grain`."""
     grown = [later - earlier for earlier, later in pairwise(held)]
     each = statistics.mean(grown)
-    error = ERRORS * statistics.stdev(grown) / math.sqrt(len(grown))
+    error = max(grain, ERRORS * statistics.stdev(grown) / math.sqrt(len(grown)))
     return each, each - error, each + error
 
 

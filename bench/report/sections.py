@@ -428,7 +428,8 @@ SECTIONS = (
         "Growth: a day of turns",
         ("day",),
         "OpenClaw alone: a gateway that takes the turns of 24 hours as fast as they go, over HTTP, with a tool called in each. How much "
-        "memory an hour of them adds, once caches are full: the mean, and from which to which it may be (95 in 100).",
+        "memory an hour of them adds, once caches are full: the mean, and from which to which it may be (95 in 100, and no less than a "
+        "page of 4 KB either way, in which the system tells it).",
         (
             Column("slope", "added in an hour"),
             Column("slope least", "at least"),

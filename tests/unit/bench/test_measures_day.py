@@ -2,7 +2,7 @@
 
 import random
 
-from bench.measures.day import FILLING, HOURS, slope
+from bench.measures.day import FILLING, HOURS, PAGE, TURNS, slope
 
 COUNTED = HOURS - FILLING + 1
 
@@ -32,3 +32,11 @@ def test_memory_that_goes_nowhere_has_no_slope_in_about_95_of_100_days() -> None
         _, least, most = slope(walked)
         held += least <= 0 <= most
     assert 460 <= held <= 490
+
+
+def test_a_page_now_and_then_is_no_slope_and_an_object_that_each_turn_leaves_is_one() -> None:
+    pages = [PAGE * (hour // 3) for hour in range(COUNTED)]
+    smallest_object = 48.0
+    left = [TURNS * smallest_object * hour for hour in range(COUNTED)]
+    assert slope([float(one) for one in pages], grain=PAGE)[1] < 0
+    assert slope(left, grain=PAGE)[1] > 0
