@@ -54,7 +54,7 @@ class Option(msgspec.Struct, frozen=True):
 
 
 class Argument(msgspec.Struct, frozen=True):
-    """A positional word. `rest` takes all words that remain; `verbatim` also takes options that are not ours (a command line)."""
+    """A positional word. `rest` takes all words that remain; `verbatim` is a command line, whose options are its own, or an address."""
 
     name: str
     help: str
@@ -147,6 +147,10 @@ def parse(root: Command, words: Sequence[str], shared: Sequence[Option] = ()) ->
         if word == "--":
             # Inside a command line it is one of its words: `npm run start -- --port 80`.
             positional += [word, *queue] if verbatim and len(positional) > before else queue
+            break
+        if verbatim and len(positional) > before and "://" not in positional[before]:
+            # The program's own, also where ours is called the same: another `--config`, another `--yes`.
+            positional += [word, *queue]
             break
         if not word.startswith("-") or word == "-" or _is_number(word):
             positional.append(word)

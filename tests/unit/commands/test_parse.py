@@ -69,12 +69,15 @@ def test_options_may_stand_anywhere(line: str, expected: dict[str, object]) -> N
     assert values(*line.split()) == (("agent",), expected)
 
 
-def test_a_command_line_to_run_keeps_its_own_options() -> None:
-    line = "mcp connect npx -y @x/server --root /tmp --name files"
-    assert values(*line.split()) == (
-        ("mcp", "connect"),
-        {"words": ("npx", "-y", "@x/server", "--root", "/tmp"), "name": "files"},
-    )
+def test_a_command_line_to_run_keeps_its_own_options_also_those_that_are_called_as_ours() -> None:
+    line = "mcp connect --name files npx --yes @x/server --config x.json --root /tmp --name its-own"
+    own = ("npx", "--yes", "@x/server", "--config", "x.json", "--root", "/tmp", "--name", "its-own")
+    assert values(*line.split()) == (("mcp", "connect"), {"words": own, "name": "files"})
+
+
+def test_an_address_has_no_options_so_ours_may_stand_behind_it() -> None:
+    line = "mcp connect https://h.example/mcp --name files"
+    assert values(*line.split()) == (("mcp", "connect"), {"words": ("https://h.example/mcp",), "name": "files"})
 
 
 def test_two_dashes_keep_even_our_options_for_the_command_line() -> None:
