@@ -88,6 +88,15 @@ def test_a_program_that_lacks_a_variable_is_told_with_the_option_that_gives_it(t
     )
 
 
+def test_a_yes_behind_the_program_is_the_program_s_and_no_consent(tmp_path: Path) -> None:
+    with home(tmp_path) as place:
+        run = place.run("mcp", "connect", "--name", "bad", *ENDS, "--yes")
+    assert (run.returncode, run.stderr.splitlines()[-1]) == (
+        2,
+        "error: Nobody is there to agree to running this program. Say so with --yes before the program.",
+    )
+
+
 def test_who_puts_the_name_first_is_told_where_it_goes_before_any_program_is_asked_about(tmp_path: Path) -> None:
     with home(tmp_path) as place:
         before = place.config_file.read_text()

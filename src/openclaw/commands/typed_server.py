@@ -169,5 +169,7 @@ async def consent(context: Context, argv: Sequence[str], variables: Sequence[str
         context.console.note(f"  with the variables {', '.join(map(one_line, variables))}")
     agreed = await context.console.agreed(f"{question} [y/N] ")
     if agreed is None:
-        raise UsageError("Nobody is there to agree to running this program.", hint="Say so with --yes.")
+        # Behind the program it is an option of that.
+        place = " before the program" if "--yes" in argv else ""
+        raise UsageError("Nobody is there to agree to running this program.", hint=f"Say so with --yes{place}.")
     return agreed
