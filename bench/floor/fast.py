@@ -5,6 +5,7 @@ encoded once. No deadlines, no checks, no recovery: like the first floor it is n
 """
 
 import asyncio
+from io import BytesIO
 from typing import Any, cast
 from urllib.parse import urlsplit
 
@@ -100,8 +101,9 @@ class FastStdio(asyncio.SubprocessProtocol):
         if b"\n" not in data:
             self._pieces.append(data)
             return
-        *lines, rest = (b"".join([*self._pieces, data]) if self._pieces else data).split(b"\n")
-        self._pieces = [rest] if rest else []
+        # Not by `split`, which looks at one byte after the other.
+        lines = BytesIO(b"".join([*self._pieces, data]) if self._pieces else data).readlines()
+        self._pieces = [] if lines[-1].endswith(b"\n") else [lines.pop()]
         for line in lines:
             answer = _decode(line)
             if answer.result is not None and answer.id is not None:

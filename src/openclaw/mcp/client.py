@@ -168,8 +168,10 @@ class Client:
         """Send `tools/call` and wait for what comes, which `read_call` reads; `goes_on` says whether that is not the end of it. Who awaits
         this awaits the connection itself: the two coroutines that stood between took a call over HTTP 3 to 4 % of its instructions.
         `invocation` is handed to whoever answers what the server asks about this call."""
-        modes_of_call = self._modes_of_call
-        meta = None if modes_of_call is None else self._declared(modes_of_call(invocation))
+        meta = None
+        if (modes_of_call := self._modes_of_call) is not None:
+            modes = modes_of_call(invocation)
+            meta = self._metas.get(modes) or self._declared(modes)
         params = {"name": name, "arguments": arguments}
         if self._has_sessions and (self._is_renewing or self.connection.link.session_is_doubtful):
             return self._in_session(

@@ -44,8 +44,7 @@ Modes = Callable[[Invocation | None], tuple[Mode, ...]]
 
 def modes_of_call(invocation: Invocation | None) -> tuple[Mode, ...]:
     """What the surface can show that a call came from."""
-    asker = None if invocation is None else invocation.conversation.asker
-    if asker is None or type(asker) is Nobody:
+    if invocation is None or type(asker := invocation.conversation.asker) is Nobody:
         # Where no person is, as for calls of programs: a sixth of what asking would take.
         return ()
     return tuple(mode for mode in _MODES if asker.can(mode))

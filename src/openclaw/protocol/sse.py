@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from openclaw.protocol.framing import cut_lines
 from openclaw.protocol.gathered import Gathered
 
 _BOM = b"\xef\xbb\xbf"
@@ -107,8 +108,9 @@ class SseParser:
         if b"\r" in data:
             self._after_cr = data.endswith(b"\r")
             data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-        *ended, rest = data.split(b"\n")
-        for piece in ended:
+        ended, rest = cut_lines(data)
+        for line in ended:
+            piece = line[:-1]
             if self._line_bytes:
                 self._take(piece)
                 self._end_line(events)

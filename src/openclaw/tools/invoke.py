@@ -146,6 +146,8 @@ class Invoke:
         """Everything inside of the trace. Whatever goes wrong is a result, and every result is fit for a model."""
         tool = call.tool
         under_way: RunningCall | None = None
+        result: ToolResult
+        outcome: Outcome
         try:
             conversation = call.invocation.conversation
             # What is called as an attribute is looked for as a method first, at every call.
@@ -155,9 +157,9 @@ class Invoke:
             self._audit.asked(call.entry, decision)
             check = self._check
             if not decision.allowed:
-                end = _end("refused", f"{tool.name} may not be used: {decision}.")
+                result, outcome = _end("refused", f"{tool.name} may not be used: {decision}.")
             elif fault := call.request.fault or check(tool.parameters, call.request.arguments):
-                end = _invalid(call, fault)
+                result, outcome = _invalid(call, fault)
             else:
                 # Before the approval: a tool may be taken away while a person still thinks about its call.
                 under_way = self._running.begin(conversation.agent, tool)
@@ -184,29 +186,29 @@ class Invoke:
                     # Behind the approval, which takes as long as a person takes: another gateway may go on with the conversation by now.
                     refusal = self._fence()
                 if refusal is not None:
-                    end = _end("refused", f"{tool.name} was not called: {refusal}")
+                    result, outcome = _end("refused", f"{tool.name} was not called: {refusal}")
                 elif tool.timeout is None:
                     run = tool.run
                     result = await run(call.request.arguments, call.invocation)
-                    end = CallEnd(result, result.ending or ("error" if result.is_error else "ok"))
+                    outcome = result.ending or ("error" if result.is_error else "ok")
                 else:
-                    end = await _in_time(call, tool.timeout)
+                    result, outcome = await _in_time(call, tool.timeout)
         except asyncio.CancelledError:
             if under_way is not None and under_way.was_revoked():
-                end = _end("refused", f"{tool.name} was taken away while it ran; the call was cancelled.")
+                result, outcome = _end("refused", f"{tool.name} was taken away while it ran; the call was cancelled.")
             else:
                 task = asyncio.current_task()
                 if task is None or task.cancelling():
                     raise
                 # Nobody cancelled us: something inside the tool was, and its error must not end the run.
-                end = _end("failed", f"{tool.name} was cancelled before it finished.")
+                result, outcome = _end("failed", f"{tool.name} was cancelled before it finished.")
         except Exception as error:
             # The tool failed, or policy, schema or approval did; then the call is not made. The model is told so.
-            end = CallEnd(_failed(tool, error), "failed")
+            result, outcome = _failed(tool, error), "failed"
         finally:
             if under_way is not None:
                 self._running.end(under_way)
-        return _for_model(call, end)
+        return _for_model(call, result, outcome)
 
     def unknown(
         self, call: ToolCall, invocation: Invocation, offered: Iterable[str], absence: Absence | None
@@ -217,14 +219,13 @@ class Invoke:
         return msgspec.structs.replace(result, content=guarded(result.content))
 
 
-def _for_model(call: Call, end: CallEnd) -> CallEnd:
+def _for_model(call: Call, result: ToolResult, outcome: Outcome) -> CallEnd:
     """What came of a call, as a model may see it, and measured. Whose text it reads from now on is noted in the conversation."""
-    result, outcome = end.result, end.outcome
     text = framed_text(result.content)
     if text is not None and call.tool.kind == "mcp" and (source := result.source) and outcome in _FOREIGN_ENDS:
         # As nearly every call of a server ends: all in one look.
         call.invocation.conversation.foreign.add_text(source, text)
-        return CallEnd(result, outcome, len(text) if text.isascii() else _size(result))
+        return CallEnd(result, outcome, len(text) if text.isascii() else len(text.encode("utf-8", "replace")))
     content = guarded(result.content)
     source = ""
     # Every other end is told in our words alone, unless it is the tool that said how it ended.
@@ -239,13 +240,13 @@ def _for_model(call: Call, end: CallEnd) -> CallEnd:
     return CallEnd(result, outcome, None if outcome in _NEVER_MADE else _size(result))
 
 
-async def _in_time(call: Call, timeout: float) -> CallEnd:
+async def _in_time(call: Call, timeout: float) -> tuple[ToolResult, Outcome]:
     """End the tool when its time is over. It stands still while the tool asks a person something."""
     try:
         async with asyncio.timeout(timeout) as limit:
             call = _pausing(call, limit)
             result = await call.tool.run(call.request.arguments, call.invocation)
-            return CallEnd(result, result.ending or ("error" if result.is_error else "ok"))
+            return result, result.ending or ("error" if result.is_error else "ok")
     except TimeoutError:
         # A tool may well raise one of its own.
         if not limit.expired():
@@ -288,15 +289,15 @@ def _unknown(called: str, offered: Iterable[str], absence: Absence | None) -> To
     return ToolResult.error(f"There is no tool named {called}. {hint}")
 
 
-def _end(outcome: Outcome, sentence: str) -> CallEnd:
-    return CallEnd(ToolResult.error(sentence), outcome)
+def _end(outcome: Outcome, sentence: str) -> tuple[ToolResult, Outcome]:
+    return ToolResult.error(sentence), outcome
 
 
-def _invalid(call: Call, fault: str) -> CallEnd:
+def _invalid(call: Call, fault: str) -> tuple[ToolResult, Outcome]:
     tool = call.tool
     if not call.invocation.is_shown:
         fault = f"{fault} Its arguments are of this schema: {bytes(tool.parameters).decode()}"
-    return CallEnd(_told(f"{tool.name} was not called:", fault, tool), "invalid")
+    return _told(f"{tool.name} was not called:", fault, tool), "invalid"
 
 
 def _source(tool: Tool, result: ToolResult) -> str:

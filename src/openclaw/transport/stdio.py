@@ -166,9 +166,8 @@ class StdioLink:
         if not self._is_due:
             self._is_due = True
             self._loop.call_soon(self._end_iteration)
-        data = message.data + b"\n"
-        self._held.append(data)
-        self._held_bytes += len(data)
+        self._held.append(message.data)
+        self._held_bytes += len(message.data) + 1
         if message.id is not None:
             self._recent.append((writer.offered + self._held_bytes, message.id))
         if len(self._held) >= GATHER_REQUESTS or self._held_bytes >= GATHER_BYTES:
@@ -203,7 +202,9 @@ class StdioLink:
         """Write what is held. Nobody waits for this call, so each request learns for itself when that fails."""
         if not self._held:
             return
-        data, self._held, self._held_bytes = b"".join(self._held), [], 0
+        # Each with its newline.
+        data = b"\n".join([*self._held, b""])
+        self._held, self._held_bytes = [], 0
         before = self._writer.offered
         try:
             self._writer.write(data)
