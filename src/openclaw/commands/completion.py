@@ -193,7 +193,8 @@ def _option(option: Option) -> dict[str, Any]:
 def _argument(argument: Argument) -> dict[str, Any]:
     # A program and its arguments, of which files are the best guess.
     names = "file" if argument.verbatim else argument.names
-    return {"names": names, "rest": argument.rest, "choices": list(argument.choices)}
+    shown = {"names": names, "rest": argument.rest, "choices": list(argument.choices)}
+    return {**shown, "verbatim": True} if argument.verbatim else shown
 
 
 # The program that was typed answers: it may be another than the one on PATH. A line of an answer is a word, and behind a tab what is said

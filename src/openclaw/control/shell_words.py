@@ -187,6 +187,14 @@ class _Place:
         else:
             self._node = self._default() or self._node
             self._given.append(word)
+            at = len(self._given) - 1
+            if (
+                self._node["arguments"][at : at + 1]
+                and self._node["arguments"][at].get("verbatim")
+                and "://" not in word
+            ):
+                # What stands behind a program is its own.
+                self._only_words = True
 
     def _default(self) -> "Mapping[str, Any] | None":
         found: Mapping[str, Any] | None = self._node["children"].get(self._node["default"])

@@ -94,6 +94,9 @@ def test_options_are_offered_once_but_for_those_that_repeat_and_where_nothing_el
     assert offered("doctor", "--json", "--js") == []
     assert offered("agent", "--attach", "a", "--att") == ["--attach"]
     assert "--json" in (offered("doctor", "") or [])
+    # Behind a program stand its own; behind an address, ours.
+    assert offered("mcp", "connect", "npx", "--fo") is None
+    assert offered("mcp", "connect", "https://h.example/mcp", "--fo") == ["--force"]
 
 
 def test_commands_that_nobody_types_are_not_offered() -> None:
