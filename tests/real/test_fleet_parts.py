@@ -342,6 +342,26 @@ async def test_what_is_told_of_a_gateway_while_it_joins_is_known_of_it_when_it_h
         await fleet.close()
 
 
+async def test_whoever_leaves_while_a_dead_link_is_asked_has_left(
+    postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The library waits for the end of what it asked, and says that this took too long: nobody would ever end who tries again then."""
+    url = await postgres.new_database()
+    async with ChaosProxy(postgres.port) as proxy:
+        database = database_at(url.replace(f":{postgres.port}/", f":{proxy.port}/"))
+        await database.value("SELECT 1")
+        proxy.freeze()
+        monkeypatch.setattr("openclaw.fleet.database.CONNECT_SECONDS", 0.5)
+        asking = asyncio.create_task(database.value("SELECT 1"))
+        # Its first steps need no answer: it has the connection, and asked.
+        for _ in range(10):
+            await asyncio.sleep(0)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        await database.close()
+
+
 # Notices
 
 

@@ -111,11 +111,19 @@ class Database:
     async def connected(self) -> AsyncIterator[Connection]:
         """A connection of the pool; a fault of it is a StoreError, and nothing is tried again."""
         pool: asyncpg.Pool[Record] | None = None
+        is_left = False
         try:
             pool = await self._opened()
             async with pool.acquire(timeout=CONNECT_SECONDS) as connection:
-                yield connection
+                try:
+                    yield connection
+                except asyncio.CancelledError:
+                    is_left = True
+                    raise
         except Exception as error:
+            if is_left:
+                # Over a dead link what was cancelled does not end either, which the pool tells instead.
+                raise asyncio.CancelledError from error
             if getattr(error, "sqlstate", "") == "25006" and pool is self._pool:
                 # It has become a standby: whatever else is open leads there too.
                 self.renew()
