@@ -129,8 +129,12 @@ class _Questions:
 
     async def _answer(self, asked: OpenQuestion) -> None:
         answer = NO_ANSWER
-        if self._asker.can(asked.question.kind):
-            answer = await self._asker.ask(asked.question)
+        try:
+            if self._asker.can(asked.question.kind):
+                answer = await self._asker.ask(asked.question)
+        except Exception:
+            # The gateway waits for an answer as long as nobody takes the question back: it hears that nobody is there.
+            _log.exception("A question of the gateway cannot be asked.")
         self._writer.write(answer_frame(asked.id, answer))
 
 

@@ -5,6 +5,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from openclaw.commands.console import Console
 from openclaw.conversation import Answer, Asker, Question, QuestionKind
 from openclaw.gateway.request import CommandRequest
@@ -119,3 +121,28 @@ async def test_an_order_that_is_given_up_answers_what_is_open_with_cancel() -> N
         assert await answers.get() == Answer("cancel")
         await asyncio.wait([order])
     assert (order.cancelled(), asked.cancelled()) == (True, True)
+
+
+class Broken:
+    """Fails at whatever it is asked."""
+
+    def can(self, kind: QuestionKind) -> bool:
+        return True
+
+    async def ask(self, question: Question) -> Answer:
+        raise ValueError("a fault of ours")
+
+
+async def test_a_question_that_cannot_be_asked_is_answered_as_where_nobody_is_and_the_order_goes_on(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    found = list[Answer]()
+
+    async def work(request: CommandRequest, console: Console) -> int:
+        found.append(await console.asker.ask(MAY_IT))
+        return printed(console)
+
+    async with serving(work) as (_, _, place):
+        assert await ordered(place, Broken()) == RESULT
+    assert found == [Answer("cancel")]
+    assert [line.getMessage() for line in caplog.records] == ["A question of the gateway cannot be asked."]
