@@ -197,7 +197,11 @@ class HttpStatusError(TransportError):
 
 
 class SessionExpiredError(TransportError):
-    pass
+    """`is_second`: the request had been sent once more already, and is not sent again."""
+
+    def __init__(self, message: str, *, is_second: bool = False) -> None:
+        super().__init__(message)
+        self.is_second = is_second
 
 
 class DeadlineError(TransportError):

@@ -10,7 +10,7 @@ from openclaw.conversation import Conversation
 from openclaw.mcp.connect import Dependencies
 from openclaw.mcp.manager import Manager
 from openclaw.tool import Invocation, ToolResult
-from parts.refusing_server import WHOSE, Refusal, RefusingServer, Renewing, SignedOut, Whose, survive
+from parts.refusing_server import FORGOTTEN_AGAIN, WHOSE, Refusal, RefusingServer, Renewing, SignedOut, Whose, survive
 
 
 def spec(server: RefusingServer) -> ServerSpec:
@@ -132,3 +132,14 @@ async def test_a_server_that_forgets_every_session_at_once_gets_a_call_twice_and
         assert (result.fault, server.calls) == ("The server no longer knows the MCP session.", 2)
         server.forgetful = False
         assert (await manager.call("shop__run", {"key": "k"})).is_error is False
+
+
+async def test_a_call_that_waits_for_a_new_session_first_is_sent_twice_and_no_more() -> None:
+    async with RefusingServer() as server, Manager([spec(server)]) as manager:
+        server.refusals["k"] = Refusal(400, "ours", "Unknown session id.")
+        await manager.call("shop__run", {"key": "k"})
+        server.calls, server.forgetful = 0, True
+        result = await manager.call("shop__run", {"key": "l"})
+        assert (result.fault, server.calls, server.runs["l"]) == (FORGOTTEN_AGAIN, 2, 0)
+        server.forgetful = False
+        assert (await manager.call("shop__run", {"key": "l"})).is_error is False

@@ -194,7 +194,9 @@ class Client:
         if isinstance(outcome, RpcError):
             # Nothing was done: the server said what has to come first.
             return outcome.code == PAGES_NEEDED and not self.agreement.modern
-        return isinstance(outcome, InputRequired | SessionExpiredError)
+        if isinstance(outcome, SessionExpiredError):
+            return not outcome.is_second
+        return isinstance(outcome, InputRequired)
 
     async def go_on(
         self,
@@ -215,16 +217,13 @@ class Client:
         if isinstance(outcome, SessionExpiredError):
             # Surely not processed: one new session for everybody who is told so, then this request once more.
             await self._begin_again(generation)
+            modes_of_call = self._modes_of_call
+            meta = None if modes_of_call is None else self._declared(modes_of_call(invocation))
             try:
                 answer = read_call(
-                    await self.begin_call(
-                        name,
-                        arguments,
-                        timeout=timeout,
-                        max_total=max_total,
-                        on_progress=on_progress,
-                        headers=headers,
-                        invocation=invocation,
+                    await self._in_session(
+                        *("tools/call", params, timeout, max_total, on_progress, name, headers, invocation, meta),
+                        is_second=True,
                     )
                 )
             except RpcError as error:
@@ -407,11 +406,13 @@ class Client:
         headers: Mapping[str, str] | None,
         invocation: Invocation | None,
         meta: Mapping[str, Any] | None,
+        *,
+        is_second: bool = False,
     ) -> Raw:
+        """The answer to a request, which is sent once more when its session was forgotten; not when this `is_second` time already."""
         if self._is_renewing or self.connection.link.session_is_doubtful:
             # What is sent now would belong to no session, or to one that the server does not seem to know.
             await self._begin_again(self.generation)
-        is_second = False
         while True:
             generation = self.generation
             try:
@@ -426,9 +427,9 @@ class Client:
                     owner=invocation,
                     meta=meta,
                 )
-            except SessionExpiredError:
+            except SessionExpiredError as error:
                 if is_second:
-                    raise
+                    raise SessionExpiredError(error.message, is_second=True) from error
             # Surely not processed: one new session for everybody who is told so, then this request once more.
             await self._begin_again(generation)
             is_second = True
