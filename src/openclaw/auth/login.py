@@ -38,6 +38,7 @@ from openclaw.protocol.oauth.registration import Wish
 from openclaw.protocol.oauth.token import TokenEndpoint, exchange_code, revoke
 from openclaw.redact import mask, remember, retire
 from openclaw.security.egress import Rules, browser_address
+from openclaw.to_the_end import to_the_end
 
 _log = logging.getLogger(__name__)
 
@@ -152,6 +153,13 @@ async def finish(account: Account, callback_url: str) -> SignedIn:
     if is_cut(callback_url, question):
         # Says what is missing; the sign-in waits for the whole address.
         read_answer(callback_url, question)
+    # The code is good for one request: who leaves while it is answered (a tab is closed, Ctrl-C) would lose the sign-in.
+    return await to_the_end(_redeem(account, pending, callback_url))
+
+
+async def _redeem(account: Account, pending: Pending, callback_url: str) -> SignedIn:
+    """Trade the code for tokens, and keep them."""
+    question = pending.question
     # From here on state and verifier are spent, whatever comes of it; and of two who try, one is too late.
     if not await account.store.delete(Pending, *account.identity):
         raise account.sign_in_needed("has no sign-in under way: it was finished a moment ago")

@@ -157,6 +157,28 @@ async def test_of_two_who_finish_a_sign_in_one_is_too_late(server: AuthServer, p
     assert len(server.at("/token")) == 1
 
 
+async def test_a_sign_in_that_is_given_up_while_its_code_is_redeemed_is_kept_all_the_same(
+    server: AuthServer, program: Program
+) -> None:
+    """The code is spent: a tab that is closed, or Ctrl-C, would lose the only tokens there are."""
+    asked, let_go = asyncio.Event(), asyncio.Event()
+
+    async def slow(request: web.Request) -> web.StreamResponse:
+        asked.set()
+        await let_go.wait()
+        return server.token_answer(server.seen[-1].form, server.seen[-1].headers)
+
+    server.answers["/token"] = slow
+    signing_in = asyncio.create_task(program.sign_in())
+    await asked.wait()
+    signing_in.cancel()
+    let_go.set()
+    with pytest.raises(asyncio.CancelledError):
+        await signing_in
+    program.restart()
+    assert (await program.call(), len(server.at("/token"))) == (200, 1)
+
+
 async def test_a_sign_in_waits_ten_minutes_for_its_end(server: AuthServer, program: Program, clock: Clock) -> None:
     """A9."""
     started = await program.credentials.start(program.spec)
