@@ -384,9 +384,9 @@ async def test_an_answer_cut_by_the_output_limit_says_so(stage: Stage) -> None:
 
 
 async def test_notices_of_the_provider_are_shown(stage: Stage) -> None:
-    await stage.run(Script([[provider.Notice("Trying again in 2 s."), *says("Hi.")]]))
+    await stage.run(Script([[provider.Notice("Trying again in 2 s.", "retry", "Trying again"), *says("Hi.")]]))
 
-    assert stage.events[2] == Notice("Trying again in 2 s.")
+    assert stage.events[2] == Notice("Trying again in 2 s.", "retry", "Trying again")
 
 
 async def test_the_turn_limit_ends_the_run_with_a_valid_transcript(stage: Stage) -> None:

@@ -53,7 +53,7 @@ from openclaw.tools.invoke import Invoke, PolicyDecide
 
 # Seconds after which somebody who waits for a session wants to know why nothing happens.
 TOLD_AFTER = 0.5
-BUSY = "Another window is in the middle of a turn of this conversation; this waits until it has ended."
+_HELD = "Another window is in the middle of a turn of this conversation; this waits until it has ended."
 
 
 def _unseen(event: Event) -> None:
@@ -259,7 +259,7 @@ class Agent(msgspec.Struct, frozen=True):
         """The session, when it is this turn's; whoever waits for it is told so. Raises SessionBusyError when that takes longer than the
         time there is."""
         async with AsyncExitStack() as stack:
-            told = asyncio.get_running_loop().call_later(TOLD_AFTER, sink, Notice(BUSY))
+            told = asyncio.get_running_loop().call_later(TOLD_AFTER, sink, Notice(_HELD, "held"))
             try:
                 waiting = self.dependencies.store.turn(session_key, self.settings.id, patience=left)
                 stored = await stack.enter_async_context(waiting)

@@ -15,6 +15,7 @@ from openclaw.tool import ToolResult
 
 # `declined`: a person said no to several calls in a row.
 RunReason = Literal["done", "turn-limit", "deadline", "cancelled", "declined", "error"]
+NoticeKind = Literal["note", "retry", "held"]
 
 
 class RunStart(msgspec.Struct, frozen=True):
@@ -82,11 +83,12 @@ class Compacted(msgspec.Struct, frozen=True):
 
 
 class Notice(msgspec.Struct, frozen=True):
-    """A sentence of ours for the person: another try, another model, an answer that was cut short. With `passing` it only says why this
-    takes longer."""
+    """A sentence of ours for the person: another try, another model, an answer that was cut short. `kind` is `retry` when it only says why
+    this takes longer, which `doing` says without the moment in which that begins; `held` when a turn elsewhere is waited for."""
 
     text: str
-    passing: bool = False
+    kind: NoticeKind = "note"
+    doing: str = ""
 
 
 class RunEnd(msgspec.Struct, frozen=True):

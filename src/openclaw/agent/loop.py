@@ -250,8 +250,8 @@ class _Run(msgspec.Struct):
                 self.sink(TextDelta(text))
             case provider.ReasoningDelta(text=text) if text:
                 self.sink(ReasoningDelta(text))
-            case provider.Notice(text=text, passing=passing):
-                self.sink(Notice(text, passing))
+            case provider.Notice(text=text, kind=kind, doing=doing):
+                self.sink(Notice(text, kind, doing))
             case _:
                 pass
 

@@ -211,7 +211,8 @@ class HttpProvider:
             if wait is None or wait >= ends - loop.time():
                 yield self._failed(request, reason, refusal, attempt)
                 return
-            yield Notice(f"{self.name} {_trouble(reason, refusal)}: trying again in {wait:.1f} s.", passing=True)
+            doing = f"{self.name} {_trouble(reason, refusal)}: trying again"
+            yield Notice(f"{doing} in {wait:.1f} s.", "retry", doing)
             await self._pace.sleep(wait)
 
     async def _once(self, request: ModelRequest, attempt: _Attempt, timeout: float) -> AsyncGenerator[ModelEvent, None]:

@@ -106,10 +106,12 @@ class ToolCallEnd(msgspec.Struct, frozen=True):
 
 
 class Notice(msgspec.Struct, frozen=True):
-    """Something a waiting person wants to know: a retry, a fallback. `passing`: nobody needs it once the answer comes."""
+    """Something a waiting person wants to know: a retry, a fallback. Nobody needs a `retry` once the answer comes: until then `doing` says
+    what is waited for, without the moment in which it begins."""
 
     text: str
-    passing: bool = False
+    kind: Literal["note", "retry"] = "note"
+    doing: str = ""
 
 
 class Done(msgspec.Struct, frozen=True):

@@ -251,7 +251,8 @@ async def test_an_overload_inside_a_stream_before_the_first_word_is_tried_again(
         provider = connect(ModelEndpoint("local", server.url, KEY), Pace(first=0.0))
         events = [event async for event in provider.stream(ModelRequest(MODEL, "", USER))]
         await provider.close()
-    assert events[:2] == [Notice("local failed (529): trying again in 0.0 s.", passing=True), TextDelta("ok")]
+    doing = "local failed (529): trying again"
+    assert events[:2] == [Notice(f"{doing} in 0.0 s.", "retry", doing), TextDelta("ok")]
 
 
 async def test_a_signature_that_the_vendor_refuses_is_not_sent_again() -> None:

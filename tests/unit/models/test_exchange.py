@@ -344,10 +344,10 @@ async def test_a_busy_endpoint_is_asked_again_with_growing_pauses(wire: Wire, st
     busy = Failure(status, "overloaded_error", "Overloaded")
     async with talking(wire, busy, busy, Answer("at last"), clock=clock) as (provider, server):
         events = await answer(provider)
-    trouble = "is busy" if status == 429 else "failed"
+    doing = f"local {'is busy' if status == 429 else 'failed'} ({status}): trying again"
     assert events == [
-        Notice(f"local {trouble} ({status}): trying again in 0.5 s.", passing=True),
-        Notice(f"local {trouble} ({status}): trying again in 1.0 s.", passing=True),
+        Notice(f"{doing} in 0.5 s.", "retry", doing),
+        Notice(f"{doing} in 1.0 s.", "retry", doing),
         TextDelta("at last"),
         DONE,
     ]
@@ -420,9 +420,10 @@ async def test_a_vendor_that_forbids_another_attempt_is_obeyed(wire: Wire) -> No
 async def test_a_stream_that_breaks_before_its_first_word_is_asked_for_again(wire: Wire) -> None:
     async with talking(wire, Raw([b": hello\n\n", Cut()]), Raw([]), Answer("again")) as (provider, _):
         events = await answer(provider)
+    doing = "local broke off its answer: trying again"
     assert events == [
-        Notice("local broke off its answer: trying again in 0.5 s.", passing=True),
-        Notice("local broke off its answer: trying again in 1.0 s.", passing=True),
+        Notice(f"{doing} in 0.5 s.", "retry", doing),
+        Notice(f"{doing} in 1.0 s.", "retry", doing),
         TextDelta("again"),
         DONE,
     ]

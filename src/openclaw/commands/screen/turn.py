@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from openclaw.agent.agent import BUSY
 from openclaw.agent.events import (
     Compacted,
     Event,
@@ -120,11 +119,11 @@ class TurnPrinter:
                 self._tool(event)
             case Compacted(dropped_messages=dropped):
                 self._note(f"The conversation is long: {_gave_way(dropped)} to make room.")
-            case Notice(text=text, passing=True) if self._console.interactive and self._console.cursor:
-                # Told where it is waited for, without the moment in which that begins.
-                self._why_longer = clean_label(text.rpartition(" in ")[0] or text, _SHOWN_PROGRESS)
-            case Notice(text=text):
-                self._is_held = text == BUSY
+            case Notice(text=text, kind="retry", doing=doing) if self._console.interactive and self._console.cursor:
+                # Told where it is waited for.
+                self._why_longer = clean_label(doing or text, _SHOWN_PROGRESS)
+            case Notice(text=text, kind=kind):
+                self._is_held = kind == "held"
                 self._answer.pause()
                 self._note(text)
             case _:
