@@ -5,7 +5,7 @@ Values of the call stand in the question alone, as they are: whoever shows it cl
 
 from openclaw.config.call_pattern import text_of
 from openclaw.conversation import Answer, AskedCall, Question
-from openclaw.security.approval import Case, Verdict
+from openclaw.security.approval import ASK_ROW, LAST_ROW, Case, Verdict
 from openclaw.security.external import clean_label
 from openclaw.security.offers import granted, offers
 from openclaw.tool import ToolFacts
@@ -32,7 +32,7 @@ def question_about(
     wish = f"{who} wants to call {title}" if tool.origin else f"{who} wants to use {title}"
     reasons = [f"Asked because {verdict}.{_TYPED if typed else ''}"]
     # A rule that asks is asked again whatever was granted.
-    if verdict.step != 5 and _is_changed(case):
+    if verdict.step != ASK_ROW and _is_changed(case):
         reasons.append(_CHANGED)
     if by_panel:
         reasons.append(_BY_PANEL)
@@ -113,7 +113,7 @@ def nobody(case: Case, verdict: Verdict) -> str:
         (grant,) = (one for one in granted(case, verdict, lasting.id) if one.tool)
         # A value may hold quotes that others chose, and a person copies this into a shell.
         way = f"--allow {quote_word(text_of(case.tool.name, grant.arguments))}"
-    elif verdict.step == 11:
+    elif verdict.step == LAST_ROW:
         way = f"--allow {case.tool.name}"
     command = "openclaw mcp call" if case.surface == "call" else "openclaw agent"
     return f"nobody could be asked. It can be allowed with: {command} {way} (it is asked about because {verdict})"

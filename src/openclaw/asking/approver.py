@@ -27,7 +27,17 @@ from openclaw.errors import StoreError
 from openclaw.event_hub import EventHub
 from openclaw.grant import Grant
 from openclaw.log import iso_time, one_line, short_hash
-from openclaw.security.approval import Case, Rules, Verdict, confirmed_to_read, decide, fallen_back
+from openclaw.security.approval import (
+    DECLINED_ROW,
+    FOREIGN_REACH_ROW,
+    FOREIGN_VALUE_ROW,
+    Case,
+    Rules,
+    Verdict,
+    confirmed_to_read,
+    decide,
+    fallen_back,
+)
 from openclaw.security.foreign import foreign_values, takes_long, written_hosts
 from openclaw.security.grants import Grants
 from openclaw.security.own_places import OwnPlaces
@@ -50,7 +60,10 @@ _LONGEST_TEXT = 200
 # The arguments of native tools that are places in the file system.
 _PLACES = ("path", "cwd")
 # What the audit trail says of rules whose sentence names hosts, arguments or sources.
-_RULES_OF_FOREIGN = {6: "a program or a new host after foreign text", 7: "a foreign value"}
+_RULES_OF_FOREIGN = {
+    FOREIGN_REACH_ROW: "a program or a new host after foreign text",
+    FOREIGN_VALUE_ROW: "a foreign value",
+}
 
 
 class ApprovalDecided(msgspec.Struct, frozen=True):
@@ -320,7 +333,7 @@ class Approver:
 
     def _refuse(self, call: Call, case: Case, verdict: Verdict) -> str:
         self._note(call, case, verdict, "refused", by="rule")
-        if verdict.step == 4:
+        if verdict.step == DECLINED_ROW:
             # Whoever insists gets no further than by asking.
             call.invocation.conversation.declined.add(_digest(case.tool, case.arguments))
         return f"{verdict}."

@@ -22,7 +22,7 @@ from openclaw.errors import UsageError
 from openclaw.grant import EDITOR, Grant
 from openclaw.log import one_line
 from openclaw.mcp.cache import identity
-from openclaw.security.approval import Case, Verdict, decide, fallen_back
+from openclaw.security.approval import FOREIGN_VALUE_ROW, Case, Verdict, decide, fallen_back
 from openclaw.security.external import clean_terminal, escape_json
 from openclaw.security.grants import KeptGrant
 from openclaw.tool import Tool
@@ -30,8 +30,6 @@ from openclaw.tool import Tool
 _SHOWN = 60
 # A source that no conversation has: it stands for any.
 _ANY_SOURCE = "somebody else"
-# The row of the table about values of foreign text.
-_FOREIGN_VALUE = 7
 
 
 class KnownServer(msgspec.Struct, frozen=True):
@@ -186,7 +184,7 @@ async def explain(context: Context, parsed: Parsed) -> int:
         context.console.line(clean_terminal(f"{tool.name} ({', '.join(case.risk.classes)}) {_told(case, verdict)}"))
         if (after.action, after.rule) != (verdict.action, verdict.rule):
             # What it says of values then is a supposition.
-            values = " with values from there" if after.by_foreign and after.step == _FOREIGN_VALUE else ""
+            values = " with values from there" if after.by_foreign and after.step == FOREIGN_VALUE_ROW else ""
             line = f"  after text that nobody checked, a call{values} {_told(case, after)}"
             context.console.line(clean_terminal(line))
     return 0 if verdict.action == "run" else 1

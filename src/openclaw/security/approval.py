@@ -19,7 +19,7 @@ mode, taint, fallback and time the stricter counts. What is offered with a quest
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -43,6 +43,17 @@ from openclaw.tool import Tool, ToolFacts
 Mode = Literal["off", "writes", "always", "deny"]
 Taint = Literal["off", "ask", "deny"]
 Fallback = Literal["allow", "untainted", "deny"]
+
+# The rows by what they are about, as `Verdict.step` has them.
+DENY_ROW: Final = 3
+DECLINED_ROW: Final = 4
+ASK_ROW: Final = 5
+FOREIGN_REACH_ROW: Final = 6
+FOREIGN_VALUE_ROW: Final = 7
+ALLOW_ROW: Final = 8
+LENIENT_MODE_ROW: Final = 9
+DENY_MODE_ROW: Final = 10
+LAST_ROW: Final = 11
 
 # From the most lenient to the strictest, as layers are compared.
 MODES: tuple[Mode, ...] = ("off", "writes", "always", "deny")
@@ -133,21 +144,21 @@ def decide(case: Case) -> Verdict:
     rules, facts = case.rules, case.facts
     setting = facts.approval if facts else "inherit"
     if case.reads_only and not case.risk.only_reads:
-        return Verdict("refuse", 3, "the person set this conversation to only read")
+        return Verdict("refuse", DENY_ROW, "the person set this conversation to only read")
     if (refusing := _touching(rules.deny, case)) is not None:
-        return Verdict("refuse", 3, f'deny "{refusing.text}" names it', refusing.where)
+        return Verdict("refuse", DENY_ROW, f'deny "{refusing.text}" names it', refusing.where)
     if setting == "deny":
-        return Verdict("refuse", 3, 'its server says approval "deny"', depends_on_call=False)
+        return Verdict("refuse", DENY_ROW, 'its server says approval "deny"', depends_on_call=False)
     if case.declined:
-        return Verdict("refuse", 4, "the person declined the same call in this turn")
+        return Verdict("refuse", DECLINED_ROW, "the person declined the same call in this turn")
     if case.names_own and not case.risk.only_reads:
         # Nobody is asked in mode `deny`.
         action: Literal["ask", "refuse"] = "refuse" if rules.mode == "deny" else "ask"
-        return Verdict(action, 5, "it may change OpenClaw's own config or state", is_fixed=True)
+        return Verdict(action, ASK_ROW, "it may change OpenClaw's own config or state", is_fixed=True)
     if (asking := _touching(rules.ask, case)) is not None:
-        return Verdict("ask", 5, f'ask "{asking.text}" names it', asking.where)
+        return Verdict("ask", ASK_ROW, f'ask "{asking.text}" names it', asking.where)
     if setting == "ask" and not case.risk.only_reads:
-        return Verdict("ask", 5, 'its server says approval "ask"', depends_on_call=False)
+        return Verdict("ask", ASK_ROW, 'its server says approval "ask"', depends_on_call=False)
     if case.sources and rules.taint != "off" and (doubt := _doubt(case)) is not None:
         return doubt
     return _allowed(case) or _by_mode(case)
@@ -160,7 +171,7 @@ def fallen_back(case: Case, verdict: Verdict) -> Verdict:
     fallback = case.rules.fallback_at(case.surface)
     # What a rule asks about was meant to be asked about: only the mode's own question is for the one who ordered the call. Nobody orders
     # a skill: it is the model that wants it, and a server that gives it words to act by.
-    is_ordered = verdict.step == 11 and not _is_skill(case)
+    is_ordered = verdict.step == LAST_ROW and not _is_skill(case)
     if not verdict.is_fixed and (fallback == "allow" or (fallback == "untainted" and is_ordered)):
         return msgspec.structs.replace(
             verdict,
@@ -224,14 +235,19 @@ def _doubt(case: Case) -> Verdict | None:
     where = rules.place("mode" if rules.mode == "deny" and rules.taint != "deny" else "taint")
     if risk.exec:
         return Verdict(
-            action, 6, f"it runs a program {_once_read(case)}", where, by_foreign=True, depends_on_call=False
+            action,
+            FOREIGN_REACH_ROW,
+            f"it runs a program {_once_read(case)}",
+            where,
+            by_foreign=True,
+            depends_on_call=False,
         )
     if hosts := new_hosts(case):
         sentence = f"it would send data to {_listed(hosts)}, which nobody named, {_once_read(case)}"
-        return Verdict(action, 6, sentence, where, by_foreign=True)
+        return Verdict(action, FOREIGN_REACH_ROW, sentence, where, by_foreign=True)
     if risk.write and case.origins and not holds_even_so and not _is_named(case):
         told = [f"the value of {name} came from {source_text(source)}" for name, source in case.origins.items()]
-        return Verdict(action, 7, _listed(told), where, by_foreign=True)
+        return Verdict(action, FOREIGN_VALUE_ROW, _listed(told), where, by_foreign=True)
     return None
 
 
@@ -260,17 +276,19 @@ def _allowed(case: Case) -> Verdict | None:
     for pattern in case.allow:
         if _covering(pattern, case, stored=False):
             # Of this run alone: nobody may keep it for another one.
-            return Verdict("run", 8, f'this run allows "{pattern.text}"')
+            return Verdict("run", ALLOW_ROW, f'this run allows "{pattern.text}"')
     if case.rules.allow and (allowing := _allowing_layers(case)):
         needs_arguments = any(one.arguments for one in allowing) or _depends(case)
         first = allowing[0]
-        return Verdict("run", 8, f'allow "{first.text}" names it', first.where, depends_on_call=needs_arguments)
+        return Verdict("run", ALLOW_ROW, f'allow "{first.text}" names it', first.where, depends_on_call=needs_arguments)
     if case.facts and case.facts.approval == "allow":
-        return Verdict("run", 8, 'its server says approval "allow"', depends_on_call=_depends(case))
+        return Verdict("run", ALLOW_ROW, 'its server says approval "allow"', depends_on_call=_depends(case))
     for grant in case.grants:
         if covers(grant, case):
             told = "it was granted in this conversation" if grant.scope == "session" else f"grant {grant.id} allows it"
-            return Verdict("run", 8, told, grant=grant.id, depends_on_call=bool(grant.arguments) or _depends(case))
+            return Verdict(
+                "run", ALLOW_ROW, told, grant=grant.id, depends_on_call=bool(grant.arguments) or _depends(case)
+            )
     return None
 
 
@@ -278,18 +296,18 @@ def _by_mode(case: Case) -> Verdict:
     """Rows 9 to 11."""
     mode, where = case.rules.mode, f'{case.rules.place("mode")} "{case.rules.mode}"'
     if mode == "off":
-        return Verdict("run", 9, "nothing asks", where, depends_on_call=_depends(case))
+        return Verdict("run", LENIENT_MODE_ROW, "nothing asks", where, depends_on_call=_depends(case))
     if mode == "writes" and case.risk.only_reads and not _is_skill(case):
-        return Verdict("run", 9, "it only reads", where, depends_on_call=_depends(case))
+        return Verdict("run", LENIENT_MODE_ROW, "it only reads", where, depends_on_call=_depends(case))
     if mode == "deny":
-        return Verdict("refuse", 10, "no rule allows it", where)
+        return Verdict("refuse", DENY_MODE_ROW, "no rule allows it", where)
     told = "it changes things and no rule allows it" if not case.risk.only_reads else "no rule allows it"
     if not case.risk.only_reads and case.facts is not None and case.facts.read_only:
         # Its server says otherwise, and the person reads both.
         told = "it may change things and no rule allows it"
     if _is_skill(case):
         told = "a model acts by what a skill says, and nobody allowed this one as it is now"
-    return Verdict("ask", 11, told, where)
+    return Verdict("ask", LAST_ROW, told, where)
 
 
 def _is_skill(case: Case) -> bool:

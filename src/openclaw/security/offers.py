@@ -9,7 +9,19 @@ import secrets
 from openclaw.config.call_pattern import glob
 from openclaw.conversation import Offer
 from openclaw.grant import Grant
-from openclaw.security.approval import HOST, Case, Verdict, bound_to, is_exec, is_plain_command, is_short, new_hosts
+from openclaw.security.approval import (
+    ASK_ROW,
+    FOREIGN_REACH_ROW,
+    FOREIGN_VALUE_ROW,
+    HOST,
+    Case,
+    Verdict,
+    bound_to,
+    is_exec,
+    is_plain_command,
+    is_short,
+    new_hosts,
+)
 from openclaw.security.patterns import names_host
 from openclaw.security.suggestion import Suggestion, exact, suggest
 from openclaw.tool import RUN_CODE, Tool, ToolFacts
@@ -31,7 +43,7 @@ def granted(case: Case, verdict: Verdict, offer_id: str, *, by: str = "", create
     offer, about = chosen[offer_id]
     server, tool, definition = bound_to(case.tool, case.facts)
     found: list[Grant] = []
-    if verdict.step == 6 and not case.risk.exec:
+    if verdict.step == FOREIGN_REACH_ROW and not case.risk.exec:
         found = [
             Grant(new_id(), "", HOST, arguments={"host": host}, scope="session", created=created, by=by)
             for host in new_hosts(case)
@@ -70,7 +82,7 @@ def _offered(case: Case, verdict: Verdict) -> list[tuple[Offer, Suggestion]]:
     # Nobody can tell from the text of code what it will do.
     may_last = not is_code and (not is_exec(case.tool) or is_plain_command(case))
     # A rule that asks is asked again whatever is granted. And a server's tool without a definition cannot be recognised.
-    if verdict.step == 5 or not may_last or (case.tool.kind == "mcp" and case.facts is None):
+    if verdict.step == ASK_ROW or not may_last or (case.tool.kind == "mcp" and case.facts is None):
         return [once]
     found = [once]
     if case.facts is not None and case.facts.skill:
@@ -81,7 +93,7 @@ def _offered(case: Case, verdict: Verdict) -> list[tuple[Offer, Suggestion]]:
         found.append((Offer("always", "a", "always, until one of its files changes", "always"), nothing))
         return found
     pattern = suggest(case.tool, case.arguments, case.paths)
-    if verdict.step == 6:
+    if verdict.step == FOREIGN_REACH_ROW:
         hosts = () if case.risk.exec else new_hosts(case)
         is_named = bool(hosts) and pattern is not None and _name_all(pattern, hosts)
         if hosts:
@@ -93,7 +105,7 @@ def _offered(case: Case, verdict: Verdict) -> list[tuple[Offer, Suggestion]]:
             text = f"always {pattern.text}, also after text that nobody checked"
             found.append((Offer("even", "u", text, "always"), pattern))
         return found
-    if verdict.step == 7:
+    if verdict.step == FOREIGN_VALUE_ROW:
         short = {name: case.arguments[name] for name in case.origins if is_short(case.arguments.get(name))}
         named = exact(short) if short else pattern
         if named is not None:
