@@ -593,7 +593,8 @@ async def test_links_that_died_without_a_word_are_found_out_once_and_not_by_ever
 ) -> None:
     """As when a firewall forgot them, or the machine of the database is gone: whoever looks for it anew finds it."""
     async with ChaosProxy(postgres.port) as proxy:
-        times = Times(beat=0.1, ttl=1.0, fence=0.5)
+        # It stays the same gateway, also where a new link takes its time.
+        times = Times(beat=0.1, ttl=20.0, fence=1.0)
         fleet = fleet_at(url.replace(f":{postgres.port}/", f":{proxy.port}/"), times=times)
         await fleet.begin()
         # Several links of the pool, all open.
