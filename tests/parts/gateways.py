@@ -19,6 +19,7 @@ import aiohttp
 from openclaw.config.paths import Paths
 from openclaw.gateway.feed import ConfigReloaded
 from openclaw.gateway.gateway import Gateway, serve
+from openclaw.gateway.reload import LogAs
 from openclaw.program import ROOT
 from parts import loaded
 from parts.processes import HANG_GUARD, server_command
@@ -152,10 +153,10 @@ class Running:
 
 
 @asynccontextmanager
-async def running(place: Home) -> AsyncIterator[Running]:
+async def running(place: Home, *, log_as: LogAs = lambda section: None) -> AsyncIterator[Running]:
     stop = asyncio.Event()
     up: asyncio.Future[Gateway] = asyncio.get_running_loop().create_future()
-    task = asyncio.create_task(serve(place.paths, place.env, stop=stop, root=ROOT, ready=up.set_result))
+    task = asyncio.create_task(serve(place.paths, place.env, stop=stop, root=ROOT, ready=up.set_result, log_as=log_as))
     waited: list[asyncio.Future[Any]] = [task, up]
     await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED, timeout=HANG_GUARD)
     if not up.done():

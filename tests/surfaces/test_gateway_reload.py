@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ from openclaw.config.sections import LoggingSection
 from openclaw.gateway.reload import Reloader
 from parts.executable import python_program
 from parts.gateways import GatewayProcess, Running, home, running, sse_events, stdio_server
+from parts.loops import ShiftedLoop, own_clock
 from parts.processes import HANG_GUARD, handle_of, wait_until_gone
 
 
@@ -320,6 +322,44 @@ async def test_a_log_level_saved_before_a_command_changed_the_engines_config_is_
         await reloader.close()
 
     assert told == [LoggingSection(level="debug")]
+
+
+class Heard(logging.Handler):
+    """What is logged as an error, as it comes."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.lines: asyncio.Queue[str] = asyncio.Queue()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.put_nowait(record.getMessage())
+
+
+@own_clock
+async def test_a_fault_of_ours_while_a_config_is_taken_over_is_logged_at_once_and_the_config_is_watched_again(
+    tmp_path: Path, loop: ShiftedLoop
+) -> None:
+    levels = list[str | None]()
+
+    def log_as(section: LoggingSection) -> None:
+        levels.append(section.level)
+        if len(levels) == 1:
+            raise ValueError("a fault of ours")
+
+    heard = Heard()
+    logging.getLogger().addHandler(heard)
+    try:
+        with home(tmp_path) as place:
+            async with running(place, log_as=log_as) as gateway:
+                place.save({"logging": {"level": "debug"}})
+                told = await heard.lines.get()
+                await loop.pass_time(10.0)
+                taken = await saved(gateway, {"logging": {"level": "warning"}})
+    finally:
+        logging.getLogger().removeHandler(heard)
+
+    assert told == "The gateway's own fault in its task config-watch: ValueError. It begins again in 10 s."
+    assert (taken, levels) == ({"ok": True, "problem": ""}, ["debug", "warning"])
 
 
 # Prints its second argument; the first time it waits until whoever listens at the port of the first one ends the connection.

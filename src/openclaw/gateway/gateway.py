@@ -10,7 +10,7 @@ import gc
 import logging
 import os
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,6 +53,8 @@ _log = logging.getLogger(__name__)
 
 # Calls that run when a gateway is told to stop get this long to finish.
 FINISH_SECONDS = 10.0
+# After a fault of ours the config is watched again in so many seconds: one that stays writes no flood of lines.
+_WATCH_AGAIN_AFTER = 10.0
 
 
 async def serve(
@@ -172,12 +174,13 @@ class Gateway:
         await self.http.start(self.app.config.root.gateway, sockets)
         await self._control.start()
         stack.push_async_callback(self._reloader.close)
-        for name, work in (
-            ("config-watch", self._watch.run()),
-            ("plugins", self._load_plugins()),
-            ("sessions", self._prune_sessions()),
+        for name, work, again_after in (
+            ("config-watch", self._watch.run, _WATCH_AGAIN_AFTER),
+            # Whoever needs them tries to load them, too.
+            ("plugins", self._load_plugins, None),
+            ("sessions", self._prune_sessions, INTERVAL),
         ):
-            stack.push_async_callback(_ended, asyncio.create_task(work, name=name))
+            stack.push_async_callback(_ended, asyncio.create_task(_kept_up(name, work, again_after), name=name))
         if self.app.config.root.gateway.bind != "loopback":
             _log.warning("The HTTP port is open beyond this machine, and tokens travel there unencrypted.")
         _log.info("The gateway is up: pid %d, port %d, config %s.", os.getpid(), self.port, self.app.config.file)
@@ -315,6 +318,22 @@ class Gateway:
     async def _servers(self) -> list[dict[str, Any]]:
         found = await with_sign_ins(self.app.engine, self._manager.status())
         return [status_json(one) for one in found]
+
+
+async def _kept_up(name: str, work: Callable[[], Awaitable[None]], again_after: float | None) -> None:
+    """Do `work`. A fault of ours in it is told at once, and it begins again after so many seconds, if any."""
+    while True:
+        try:
+            await work()
+            return
+        except Exception as fault:
+            then = "" if again_after is None else f" It begins again in {again_after:,.0f} s."
+            _log.error("The gateway's own fault in its task %s: %s.%s", name, type(fault).__name__, then)
+            # The traceback is for the log.
+            _log.debug("the task %s failed", name, exc_info=fault)
+        if again_after is None:
+            return
+        await asyncio.sleep(again_after)
 
 
 async def _ended(task: "asyncio.Task[None]") -> None:
