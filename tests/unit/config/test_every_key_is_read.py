@@ -5,9 +5,11 @@ and looped over, and by the fields of the types themselves. An attribute taken o
 """
 
 import ast
+import gc
 import typing
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,8 @@ SOURCE = Path(openclaw.__file__).parent
 TYPES: dict[str, type[msgspec.Struct]] = {"Config": Config}
 Names = frozenset[str]
 NONE: Names = frozenset()
+# The functions around a node, the module first.
+Within = tuple[ast.AST | None, ...]
 
 
 def _subclasses(cls: type[Part]) -> Iterator[type[Part]]:
@@ -63,16 +67,48 @@ def _named(node: ast.AST | None) -> Names:
     return frozenset().union(*(ALIASES[word] for word in words & ALIASES.keys()))
 
 
-class Reading(ast.NodeVisitor):
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+# What says what a name stands for or what a function gives, or takes an attribute.
+TELLING = (
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.ClassDef,
+    ast.arg,
+    ast.AnnAssign,
+    ast.Assign,
+    ast.NamedExpr,
+    ast.For,
+    ast.AsyncFor,
+    ast.comprehension,
+    ast.Attribute,
+    ast.Call,
+)
+# They hold nothing more.
+LEAVES = (ast.Name, ast.Constant, ast.expr_context, ast.operator, ast.cmpop)
+
+
+def _telling(node: ast.AST, within: Within, found: list[tuple[Within, ast.AST]]) -> list[tuple[Within, ast.AST]]:
+    """The few nodes that are looked at again and again, in their order."""
+    if isinstance(node, TELLING):
+        found.append((within, node))
+    if isinstance(node, FUNCTIONS):
+        within = (*within, node)
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, LEAVES):
+            _telling(child, within, found)
+    return found
+
+
+class Reading:
     """One module. `scopes` hold what names mean in each of its functions, by the function, and in itself; `returns` what functions of any
     module give, `held` what attributes of objects of any module hold, by name."""
 
     def __init__(self, returns: dict[str, Names], held: dict[str, Names]) -> None:
         self.returns = returns
         self.held: dict[str, Names] = defaultdict(frozenset, held)
-        self.scopes: dict[ast.AST | None, dict[str, Names]] = {None: {}}
-        # The function that is being read, behind those around it.
-        self.within: list[ast.AST | None] = [None]
+        self.scopes: dict[ast.AST | None, dict[str, Names]] = defaultdict(dict)
+        # Those around the node that is being read.
+        self.within: Within = (None,)
         self.read: set[tuple[str, str]] = set()
 
     def meaning(self, name: str) -> Names:
@@ -129,14 +165,9 @@ class Reading(ast.NodeVisitor):
             case ast.Starred():
                 self.bind(target.value, names)
 
-    def visit(self, node: ast.AST) -> None:
+    def take(self, within: Within, node: ast.AST) -> None:
+        self.within = within
         match node:
-            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
-                self.scopes.setdefault(node, {})
-                self.within.append(node)
-                self.generic_visit(node)
-                self.within.pop()
-                return
             case ast.arg():
                 self.means(node.arg, _named(node.annotation))
             case ast.AnnAssign():
@@ -153,31 +184,42 @@ class Reading(ast.NodeVisitor):
                 self.bind(node.target, self.of(node.iter))
             case ast.Attribute() | ast.Call(func=ast.Name(id="getattr")):
                 self.of(node)
-        self.generic_visit(node)
+
+
+@contextmanager
+def no_garbage() -> Iterator[None]:
+    """Most of the time that it takes to parse every module goes into looking for garbage, of which there is none."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 @cache
 def keys_read() -> set[tuple[str, str]]:
     """Every (type, field) that some module reads."""
-    trees = [ast.parse(file.read_text("utf-8")) for file in sorted(SOURCE.rglob("*.py"))]
-    returns: dict[str, Names] = defaultdict(frozenset)
-    held: dict[str, Names] = defaultdict(frozenset)
-    for tree in trees:
-        for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                returns[node.name] |= _named(node.returns)
-            elif isinstance(node, ast.ClassDef) and node.name not in TYPES:
-                for line in node.body:
-                    if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name):
-                        held[line.target.id] |= _named(line.annotation)
-    found: set[tuple[str, str]] = set()
-    for tree in trees:
-        reading = Reading(returns, held)
-        before = -1
-        while before != reading.size:
-            before = reading.size
-            reading.visit(tree)
-        found |= reading.read
+    with no_garbage():
+        modules = [_telling(ast.parse(file.read_text("utf-8")), (None,), []) for file in sorted(SOURCE.rglob("*.py"))]
+        returns: dict[str, Names] = defaultdict(frozenset)
+        held: dict[str, Names] = defaultdict(frozenset)
+        for told in modules:
+            for _, node in told:
+                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                    returns[node.name] |= _named(node.returns)
+                elif isinstance(node, ast.ClassDef) and node.name not in TYPES:
+                    for line in node.body:
+                        if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name):
+                            held[line.target.id] |= _named(line.annotation)
+        found: set[tuple[str, str]] = set()
+        for told in modules:
+            reading = Reading(returns, held)
+            before = -1
+            while before != reading.size:
+                before = reading.size
+                for within, node in told:
+                    reading.take(within, node)
+            found |= reading.read
     return found
 
 
