@@ -58,7 +58,8 @@ class Elicitation:
     def __init__(self, timeout: Callable[[], float], *, clock: Callable[[], float] = time.monotonic) -> None:
         self._timeout = timeout
         self._clock = clock
-        self._asked: dict[str, deque[float]] = {}
+        # By the server's owner and name: each agent may have one of the same name.
+        self._asked: dict[tuple[str, str], deque[float]] = {}
         # By turn and id: a model may number its calls anew after a reset.
         self._calls: WeakKeyDictionary[Declined, dict[str, _AskedCall]] = WeakKeyDictionary()
 
@@ -118,7 +119,7 @@ class Elicitation:
         """The answer when nobody is asked; None when somebody is, which counts."""
         if invocation is None or not invocation.conversation.asker.can(mode):
             sentence = f"{_name(spec)} asked a question nobody was there to answer."
-        elif not self._counts(spec.name):
+        elif not self._counts(spec):
             sentence = f"{_name(spec)} asks more than {MOST_A_MINUTE} questions a minute; the person is not asked more."
         elif not self._call(invocation).may_ask():
             sentence = f"{_name(spec)} asked again about a call for which the person was asked enough."
@@ -129,8 +130,8 @@ class Elicitation:
         note(invocation, sentence)
         return {"action": "cancel"}
 
-    def _counts(self, server: str) -> bool:
-        asked, now = self._asked.setdefault(server, deque(maxlen=MOST_A_MINUTE)), self._clock()
+    def _counts(self, spec: ServerSpec) -> bool:
+        asked, now = self._asked.setdefault((spec.owner, spec.name), deque(maxlen=MOST_A_MINUTE)), self._clock()
         if len(asked) == MOST_A_MINUTE and now - asked[0] < _MINUTE:
             return False
         asked.append(now)

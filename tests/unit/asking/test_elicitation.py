@@ -144,6 +144,8 @@ async def test_a_server_may_ask_so_often_in_a_minute_and_another_as_often_again(
     assert (last, len(person.asked)) == ({"action": "cancel"}, MOST_A_MINUTE)
     assert told == ["shop asks more than 10 questions a minute; the person is not asked more."]
     assert await questions.create(ServerSpec("other"), TABLE, call(person, "o")) == {"action": "decline"}
+    of_another_agent = ServerSpec("shop", owner="kim")
+    assert await questions.create(of_another_agent, TABLE, call(person, "k")) == {"action": "decline"}
     clock.now += 61
     assert await questions.create(SHOP, TABLE, call(person, "later")) == {"action": "decline"}
 
