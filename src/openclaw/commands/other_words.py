@@ -61,6 +61,7 @@ MCP = msgspec.structs.replace(
 # The same for the words that stand first.
 FIRST_WORDS: tuple[Command, ...] = (
     *_meaning("setup", "init", "onboard", "configure"),
+    *_meaning("doctor", "diagnose", "health"),
     *_meaning("keys", "key"),
     *_meaning("gateway logs", "logs", "log"),
     *_meaning("gateway start", "start"),

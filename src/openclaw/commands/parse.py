@@ -202,7 +202,7 @@ def _descend(
             if (unknown := _known_to_none(kept, command, shared)) is not None:
                 # What stands behind it is its value, and no command.
                 raise _no_option(_line(root, trail), unknown, [o.flag for o in known])
-            hint = _meant(word, command) or f"Try: {_line(root, trail)} --help"
+            hint = _of_all(word, root, command) or _meant(word, command) or f"Try: {_line(root, trail)} --help"
             raise UsageError(f"{_line(root, trail)}: there is no command {word!r}.", hint=hint)
         command, trail = child, (*trail, child.name)
         queue.pop(0)
@@ -217,6 +217,14 @@ def _known_to_none(words: Sequence[str], group: Command, shared: Sequence[Option
     every = [*shared, *(option for child in group.children for option in child.options)]
     known = {o.flag: o for o in every} | {o.short: o for o in every if o.short}
     return next((word for word in words if word.startswith("-") and _option(word, known)[0] is None), None)
+
+
+def _of_all(word: str, root: Command, command: Command) -> str:
+    """A hint at the command of this word that stands first, where it was typed behind the name of a group: `mcp doctor`."""
+    first = root.child(word) if command is not root else None
+    if first is None:
+        return ""
+    return f'Did you mean "{root.name} {" ".join(first.means) or word}"?'
 
 
 def _meant(word: str, command: Command) -> str:

@@ -22,6 +22,7 @@ from openclaw.program import ROOT
         ("logs -f", "gateway logs -f"),
         ("ask what is new", "agent what is new"),
         ("version", "--version"),
+        ("diagnose --offline", "doctor --offline"),
     ],
 )
 def test_a_word_from_elsewhere_means_one_of_ours(typed: str, meant: str) -> None:
@@ -56,5 +57,20 @@ def test_help_and_suggestions_have_one_name_for_one_thing() -> None:
     [("logz", "gateway logs"), ("versoin", "--version"), ("mcp lst", "servers"), ("mcp lgoin x", "auth")],
 )
 def test_a_misspelt_word_from_elsewhere_is_answered_with_what_it_means_here(typed: str, meant: str) -> None:
+    with pytest.raises(UsageError, match=f'Did you mean "{meant}"'):
+        parse(ROOT, typed.split(), SHARED)
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("mcp doctor", "openclaw doctor"),
+        ("mcp doctor files", "openclaw doctor"),
+        ("gateway health", "openclaw doctor"),
+        ("mcp diagnose", "openclaw doctor"),
+        ("config audit", "openclaw audit"),
+    ],
+)
+def test_a_word_that_stands_first_is_named_when_it_was_typed_behind_a_group(typed: str, meant: str) -> None:
     with pytest.raises(UsageError, match=f'Did you mean "{meant}"'):
         parse(ROOT, typed.split(), SHARED)
