@@ -20,7 +20,7 @@ from openclaw.commands.parse import Parsed
 from openclaw.content import to_json
 from openclaw.conversation import Question
 from openclaw.errors import UsageError
-from openclaw.log import iso_time, one_line
+from openclaw.log import one_line
 from openclaw.security.external import escape_json
 from openclaw.security.foreign import source_text
 
@@ -142,7 +142,7 @@ def described(one: ShownQuestion) -> Iterator[str]:
     yield "  answer     decline, cancel"
     yield f"  digest     {one.digest}"
     if one.is_answerable:
-        yield f"  until      {iso_time(one.expires)}"
+        yield f"  until      {clock_time(one.expires)}"
 
 
 def _about(question: Question) -> str:
