@@ -246,6 +246,9 @@ async def test_each_server_is_tried_anew_and_what_is_wrong_is_said_once(tmp_path
             twice = [await asyncio.to_thread(place.run, "doctor") for _ in range(2)]
     for run in twice:
         assert (run.returncode, SAID_OF_SERVERS in run.stdout) == (1, True), run.stdout
+        assert [line.partition(" ")[2].strip() for line in run.stdout.splitlines() if "refused" in line] == [
+            f"Config: {place.config_file}:1:86: mcp.servers.refused.args: {EXPECTED}."
+        ]
         # Who sees the end of a long list alone is told that there is more.
         failed, warned = (run.stdout.count(f"\n{mark}  ") for mark in ("✗ ", "!!"))
         assert re.fullmatch(
@@ -289,10 +292,8 @@ def test_a_person_sees_for_whom_the_doctor_waits_and_may_go_on_without(tmp_path:
 
 
 EXPECTED = "expected a list, each item a text or a secret reference, found a number"
-SAID_OF_SERVERS = f"""\
-Server refused: not started (openclaw.json:1:86: mcp.servers.refused.args: {EXPECTED})
-      Correct it, then check it with `openclaw config validate`.
-✗   Server crashing: restarting (The server exited with code 3.) It wrote: NOTES_TOKEN is not set
+SAID_OF_SERVERS = """\
+Server crashing: restarting (The server exited with code 3.) It wrote: NOTES_TOKEN is not set
       Look: openclaw mcp logs crashing
 ✗   Server hanging: restarting (The server did not come up within 0.5 s. A slow starter needs a larger `connectionTimeoutMs`.)
       Look: openclaw mcp logs hanging

@@ -49,7 +49,12 @@ async def server_checks(context: Context, app: App, *, asks: bool) -> list[Check
             elif wrong.get(one.name, "") not in ("", UNFINISHED):
                 away.add((one.name, one.owner))
     specs = {(one.name, one.owner): one for name in agent_ids(app.config) for one in server_specs(app.config, name)}
-    found = [(status, specs[status.name, status.owner]) for status in told_on(context.surface, manager.status())]
+    found = [
+        (status, specs[status.name, status.owner])
+        for status in told_on(context.surface, manager.status())
+        # What is wrong with its entry was told with the config.
+        if not status.reason_has_place
+    ]
     filters = {
         (status.name, status.owner): said
         for name in agent_ids(app.config)
