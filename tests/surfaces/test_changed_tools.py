@@ -129,3 +129,27 @@ async def test_a_gateway_accepts_what_was_shown_over_http_and_nothing_else(shop:
             shop.upgrade()
             status, accepted = await gateway.post(trust, {"digest": seen["changesDigest"]})
             assert (status, [change["tool"] for change in accepted]) == (200, ["add", "sub"])
+
+
+def test_what_was_trusted_is_not_forgotten_when_its_file_is_damaged_but_told_of_until_a_person_sees_to_it(
+    shop: Shop,
+) -> None:
+    person = shop.person
+    (pins,) = (person.home / ".openclaw" / "py" / "mcp" / "pins").iterdir()
+    pins.write_bytes(b"{")
+    why = f"{pins} says what was trusted, and is damaged: "
+    listed = person.run("mcp", "refresh")
+    trusted = person.run("mcp", "trust", "shop", "--yes")
+    checks = person.run("doctor", "--json").data["checks"]
+    (told,) = (one for one in checks if one["what"] == "Server shop")
+    offered = person.run("mcp", "tools", "--json").data
+    assert (listed.code, why in listed.out) == (1, True)
+    assert (trusted.code, trusted.out, why in trusted.err) == (1, "", True)
+    assert (told["state"], why in told["message"]) == ("warning", True)
+    assert "remove it to trust the tools as they are now" in told["message"]
+    # As they were accepted, and nothing of the new version.
+    assert [row["name"] for row in offered] == ["shop__add", "shop__sub"]
+    assert pins.read_bytes() == b"{"
+    pins.unlink()
+    assert "shop" in person.run("mcp", "refresh").out
+    assert person.run("mcp", "trust", "shop").out == "Nothing has changed.\n"

@@ -250,6 +250,8 @@ async def refresh(context: Context, parsed: Parsed) -> int:
         faults = await tried(manager, agent, [manager.server(name, agent)] if name else manager.servers(agent))
         found = {status.name: status for status in manager.status(agent)}
     faults |= {one.name: trouble(one) for one in found.values() if one.is_refused and not name}
+    # Listed by the server, and not taken over: it could not be held against what was trusted.
+    faults = {one: said or (trouble(found[one]) if found[one].state == "ready" else "") for one, said in faults.items()}
     rows: list[dict[str, Any]] = [
         {"name": one.name, "ok": not faults[one.name], "error": faults[one.name], "tools": one.tools}
         for one in found.values()

@@ -11,10 +11,10 @@ from openclaw.commands.mcp import change_json
 from openclaw.commands.opened import opened
 from openclaw.commands.parse import Parsed
 from openclaw.commands.render import change_lines
-from openclaw.errors import UsageError
+from openclaw.errors import OpenClawError, UsageError
 from openclaw.mcp.status import ServerStatus
 from openclaw.mcp.tools.pins import Change, digest_of
-from openclaw.mcp.wording import changed_tools
+from openclaw.mcp.wording import changed_tools, trouble
 from openclaw.security.external import clean_label
 
 
@@ -25,6 +25,9 @@ async def trust(context: Context, parsed: Parsed) -> int:
         server = manager.server(parsed.text("name"), agent)
         await server.refresh()
         found = server.status()
+        if said := trouble(found):
+            # What it says now was held against nothing.
+            raise OpenClawError(said)
         shown = parsed.text("digest") or digest_of(found.changes)
         if found.changes and not parsed.text("digest") and not parsed.flag("yes") and not await _agreed(context, found):
             console.note("Nothing was accepted.")

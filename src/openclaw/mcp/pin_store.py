@@ -1,9 +1,10 @@
 """Pins: what a server's tools looked like when they were first seen, or when a person accepted them. The contract, and files of it.
 
 Owns that the first who sees a tool decides what it looks like for everybody, until a person accepts another form. A small file a server
-under the state directory, named by a digest of what identifies the server; one that cannot be read counts as absent and one that cannot be
-written costs a warning: neither stops a server. Without a directory they are kept in the process alone. Those of several gateways are in
-`fleet/pins.py`. What a pin means is `tools/pins.py`'s.
+under the state directory, named by a digest of what identifies the server. One that cannot be read is no first sight: nothing of the
+server is judged until a person has repaired or removed the file, which is never written over. One that cannot be written costs a warning.
+Without a directory they are kept in the process alone. Those of several gateways are in `fleet/pins.py`. What a pin means is
+`tools/pins.py`'s.
 """
 
 import asyncio
@@ -17,16 +18,15 @@ from msgspec import Raw
 from openclaw.config.servers import ServerSpec
 from openclaw.content import to_json
 from openclaw.errors import StoreError
-from openclaw.files import replace
+from openclaw.files import reason, replace
 from openclaw.mcp.cache import identity
 from openclaw.mcp.tools.pins import Pin
 
 _log = logging.getLogger(__name__)
-# Bumped when the meaning of a field changes: older files are then ignored.
+# Bumped when the meaning of a field changes: other files cannot be read then.
 _FORMAT = 1
-# To make or write very many pins at once would hold up everybody: beyond so many bytes, or so many pins, it is done in a thread.
+# To make very many pins at once would hold up everybody: beyond so many bytes it is done in a thread.
 _LARGE = 256 * 1024
-_MANY = 1_000
 
 
 class Pins(msgspec.Struct):
@@ -90,9 +90,13 @@ class PinFiles:
             return await asyncio.to_thread(pins_in, data) if len(data) > _LARGE else pins_in(data)
         except FileNotFoundError:
             return Pins()
-        except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            _log.warning("Ignoring %s: %s", path, error)
-            return Pins()
+        except OSError as error:
+            raise StoreError(f"{path} cannot be read: {reason(error)}.") from None
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            raise StoreError(
+                f"{path} says what was trusted, and is damaged: {str(error).rstrip('.')}.",
+                hint="Repair it, or remove it to trust the tools as they are now.",
+            ) from None
 
     async def add(self, spec: ServerSpec, before: Pins, after: Pins) -> Pins:
         await self.accept(spec, after)
@@ -106,22 +110,19 @@ class PinFiles:
         path = self._folder / f"{identity(spec)}.json"
 
         def write() -> None:
-            # What is lost in a power cut is learned again.
-            replace(path, to_json(file), durable=False)
+            replace(path, to_json(file))
 
         try:
-            if len(pins.tools) > _MANY:
-                await asyncio.to_thread(write)
-            else:
-                write()
+            # A power cut must not leave half of what was trusted, and nobody waits for the disk meanwhile.
+            await asyncio.to_thread(write)
         except StoreError as error:
             _log.warning("Nothing is remembered: %s", error)
 
 
 def pins_in(data: bytes) -> Pins:
-    """The pins of a file. Raises what msgspec raises for one that is damaged."""
+    """The pins of a file. Raises what msgspec raises for one that is damaged, or of another version."""
     file = _pin_file.decode(data)
     if file.format != _FORMAT:
-        return Pins()
+        raise msgspec.ValidationError("it is of another version of this program")
     tools = {name: _pin.decode(raw) for name, raw in file.pins.tools.items()}
     return Pins(tools, file.pins.told, file.pins.version)

@@ -1,4 +1,4 @@
-"""Pins in files: private, of one server each, and lost or damaged without harm."""
+"""Pins in files: private, of one server each, and no longer believed when they are damaged."""
 
 from pathlib import Path
 
@@ -7,6 +7,7 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from openclaw.config.servers import ServerSpec
+from openclaw.errors import StoreError
 from openclaw.mcp.pin_store import PinFiles, Pins
 from openclaw.mcp.tools.pins import Pin
 from parts.modes import PRIVATE_FILE
@@ -24,11 +25,15 @@ async def test_files_are_private_and_hold_no_credential(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"format": 99}', b"\xff" * 10])
-async def test_a_damaged_file_counts_as_absent(tmp_path: Path, damage: bytes) -> None:
+async def test_a_damaged_file_is_no_first_sight_and_is_left_as_it_is(tmp_path: Path, damage: bytes) -> None:
     pins = PinFiles(tmp_path)
     await pins.add(SPEC, Pins(), PINS)
-    for file in files(tmp_path):
-        file.write_bytes(damage)
+    (file,) = files(tmp_path)
+    file.write_bytes(damage)
+    with pytest.raises(StoreError, match=r"says what was trusted, and is damaged: .*remove it to trust the tools"):
+        await pins.read(SPEC)
+    assert (files(tmp_path), file.read_bytes()) == ([file], damage)
+    file.unlink()
     assert await pins.read(SPEC) == Pins()
 
 

@@ -117,7 +117,10 @@ class Catalog:
             found = await self._pinned(examine, is_long=len(pages.items) > _INLINE_TOOLS)
         except StoreError as error:
             # Without its pins nobody can tell what of it was trusted.
-            return self.miss(error)
+            before_that, learned = self.trouble, self.miss(error)
+            if self.trouble != before_that:
+                _log.warning("MCP server '%s': %s", self._spec.name, self.trouble)
+            return learned
         before = (self.toolset, self.revision, self.transport, self.instructions, self.is_overdue)
         self.awaits_resources = not self.is_known
         self._live, self._mirrors = found.live, found.mirrors
@@ -179,7 +182,9 @@ class Catalog:
 
     def miss(self, error: OpenClawError) -> Learned:
         """The list did not come: what is known stays, and the reason is kept. It may be the server's own words."""
-        self.trouble = f"Its tools could not be listed: {clean_label(redact(error.message), MAX_TROUBLE).rstrip('.')}."
+        # What to do about our own files is said nowhere else.
+        said = str(error) if isinstance(error, StoreError) else error.message
+        self.trouble = f"Its tools could not be listed: {clean_label(redact(said), MAX_TROUBLE).rstrip('.')}."
         return Learned(is_new=False, trouble=self.trouble)
 
     def mark_overdue(self) -> None:
