@@ -56,7 +56,7 @@ def test_a_form_and_a_page_are_answered_and_ctrl_c_ends_the_turn_alone(tmp_path:
         terminal.type(f"fill it in{ENTER}")
         terminal.shows("String (text): ")
         terminal.type(f"Yu{ENTER}")
-        terminal.shows("Boolean (y/n) []: ")
+        terminal.shows("Boolean (y/n) [left out]: ")
         terminal.type(f"y{ENTER}")
         for field in ("with default", "email", "uri", "date", "Integer (1–100) [42]", "[3.14]", "[Monica]"):
             terminal.shows(field)

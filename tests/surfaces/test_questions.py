@@ -444,7 +444,7 @@ async def test_a_key_that_sends_several_characters_and_a_paste_are_no_answer(tmp
 
 async def test_a_form_is_not_sent_by_what_was_typed_before_it_was_reviewed(tmp_path: Path) -> None:
     schema = {"type": "object", "properties": {"name": {"type": "string"}}}
-    use = typing(("name (text) []: ", f"Yu{ENTER}s{ENTER}"), ("[Esc] not now: ", "d"))
+    use = typing(("name (text) [left out]: ", f"Yu{ENTER}s{ENTER}"), ("[Esc] not now: ", "d"))
     heard, _, _ = await at_the_terminal_of_a_gateway(asking(Question("form", schema=schema)), use, tmp_path)
     assert heard == [no()]
 

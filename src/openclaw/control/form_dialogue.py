@@ -135,7 +135,7 @@ def _prompt(field: Field, default: Any, screen: Screen) -> str:
     if default is not msgspec.UNSET:
         more = f" [{cut(form_fields.shown_value(field, default), LONGEST_LABEL)}]"
     else:
-        more = "" if field.is_required else " []"
+        more = "" if field.is_required else " [left out]"
     # Every row behind the bar, also where the edge of the screen is near.
     rows = folded(f"{field.label} ({form_fields.wanted(field)}){more}: ", screen.width - len(BAR) - _TO_TYPE)
     return "\n".join(f"{BAR}{row}" for row in rows)

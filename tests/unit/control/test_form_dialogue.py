@@ -139,18 +139,18 @@ def test_a_fault_is_named_at_its_field(field: dict[str, Any], typed: str, said: 
 @pytest.mark.parametrize(
     ("field", "shown"),
     [
-        ({"type": "string"}, "(text) []: "),
-        ({"type": "integer", "minimum": 3}, "(3 or more) []: "),
-        ({"type": "integer", "minimum": 1_000_000, "maximum": 12_345_678}, "(1000000–12345678) []: "),
-        ({"type": "number", "minimum": 0.0000125, "maximum": 2e6}, "(1.25e-05–2000000) []: "),
+        ({"type": "string"}, "(text) [left out]: "),
+        ({"type": "integer", "minimum": 3}, "(3 or more) [left out]: "),
+        ({"type": "integer", "minimum": 1_000_000, "maximum": 12_345_678}, "(1000000–12345678) [left out]: "),
+        ({"type": "number", "minimum": 0.0000125, "maximum": 2e6}, "(1.25e-05–2000000) [left out]: "),
         ({"type": "number", "maximum": 2.5, "default": 1}, "(at most 2.5) [1]: "),
         (
             {"type": "string", "minLength": 2, "maxLength": 9, "format": "email"},
-            "(an email address, 2–9 characters) []: ",
+            "(an email address, 2–9 characters) [left out]: ",
         ),
         ({**COLOURS, "minItems": 1, "maxItems": 2, "default": ["r"]}, "(1–2 of these, commas between) [Red]: "),
-        (COLOURS, "(any of these, commas between) []: "),
-        ({"enum": ["x" * 30, "y" * 30]}, "(a number or its words) []: "),
+        (COLOURS, "(any of these, commas between) [left out]: "),
+        ({"enum": ["x" * 30, "y" * 30]}, "(a number or its words) [left out]: "),
         ({"type": "string", "default": "a\x1b[2J\u202e"}, '(text) ["a\\u001b[2J\\u202e"]: '),
     ],
 )
@@ -166,7 +166,7 @@ def test_help_tells_of_the_field_and_asks_again() -> None:
     question = form("it", it={"type": "string", "description": "As on the door."}, other={"enum": ["a", "b"]})
     finished, shown = held(question, "?", "Yu", "?", "2", "s")
     assert "  | As on the door.\n  | It has to be answered.\n" in shown
-    assert "  | It may be left out: /none\n  | 1  a\n  | 2  b\n  | other (a | b) []: " in shown
+    assert "  | It may be left out: /none\n  | 1  a\n  | 2  b\n  | other (a | b) [left out]: " in shown
     assert finished.answer == yes(it="Yu", other="b")
 
 
