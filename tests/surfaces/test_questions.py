@@ -197,7 +197,7 @@ async def test_a_terminal_that_leaves_or_interrupts_answers_with_cancel(tmp_path
     assert (await answers.get(), code) == (NO_ANSWER, 130 if how == "interrupt" else -9)
 
 
-async def test_what_a_gateway_prints_while_a_question_waits_gets_a_line_of_its_own(tmp_path: Path) -> None:
+async def test_what_a_gateway_prints_while_a_question_waits_stands_above_what_is_asked(tmp_path: Path) -> None:
     is_shown = asyncio.Event()
     loop = asyncio.get_running_loop()
 
@@ -210,7 +210,8 @@ async def test_what_a_gateway_prints_while_a_question_waits_gets_a_line_of_its_o
     def use(terminal: Terminal) -> None:
         terminal.shows(ASKED)
         loop.call_soon_threadsafe(is_shown.set)
-        terminal.shows("\r\nThe call before it is done.\r\n")
+        # And what is asked stands below it again.
+        assert terminal.shows(ASKED).startswith("\r\nThe call before it is done.\r\n")
         terminal.type("n")
 
     assert (await at_the_terminal_of_a_gateway(ask, use, tmp_path))[1] == 0

@@ -187,7 +187,7 @@ def terminal(env: Mapping[str, str], *, no_color: bool) -> Console:
     """The terminal (or pipe) this process was started on."""
     browse = partial(_browse, env)
     asker: Asker = Nobody()
-    make_room, enter = _nothing, never
+    make_room, printed, enter = _nothing, _untold, never
     unseen: Unseen = nullcontext
     if sys.stdin.isatty() and sys.stderr.isatty():
         from openclaw.cli.keyboard import Keyboard
@@ -196,15 +196,15 @@ def terminal(env: Mapping[str, str], *, no_color: bool) -> Console:
 
         keyboard = Keyboard()
         asker = person = TerminalAsker(browse, keyboard, partial(_screen, env, no_color=no_color))
-        make_room = person.make_room
+        make_room, printed = person.make_room, person.printed
         enter = keyboard.enter if _is_ours() else never
         unseen = partial(typing_unseen, sys.stdin.fileno())
     known = marks(env, screen=sys.stdout.isatty(), interactive=sys.stderr.isatty(), no_color=no_color)
     # Python may know better than the environment, such as where it was told what to write.
     utf8 = "a" not in known and "utf" in (sys.stdout.encoding or "utf-8").lower()
     console = Console(
-        out=_writer(sys.stdout, make_room),
-        err=_writer(sys.stderr, make_room),
+        out=_writer(sys.stdout, make_room, printed),
+        err=_writer(sys.stderr, make_room, printed),
         width=width(),
         screen="s" in known,
         colour="c" in known,
@@ -224,7 +224,7 @@ def terminal(env: Mapping[str, str], *, no_color: bool) -> Console:
     return alive(console)
 
 
-def _writer(stream: TextIO, make_room: Callable[[], None]) -> Callable[[str], None]:
+def _writer(stream: TextIO, make_room: Callable[[], None], printed: Callable[[str], None]) -> Callable[[str], None]:
     if isinstance(stream, TextIOWrapper):
         # Where a character cannot be shown its code is, as it is on stderr and by a gateway: no reason to end a command.
         stream.reconfigure(errors="backslashreplace")
@@ -234,6 +234,7 @@ def _writer(stream: TextIO, make_room: Callable[[], None]) -> Callable[[str], No
             make_room()
             stream.write(text)
             stream.flush()
+            printed(text)
         except BrokenPipeError:
             raise
         except OSError as error:
@@ -269,6 +270,10 @@ async def _piped(most: int) -> bytes:
 
 def _nothing() -> None:
     """No question stands on a screen that nobody sits at."""
+
+
+def _untold(text: str) -> None:
+    """And so nobody wants to know what was printed."""
 
 
 def _is_ours() -> bool:

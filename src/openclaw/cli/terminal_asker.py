@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from openclaw.cli.keyboard import Keyboard
 from openclaw.commands.console import Browse
 from openclaw.control import wire
+from openclaw.control.shown_step import ShownStep
 from openclaw.control.terminal_modes import echo_of, forget_what_was_typed
 from openclaw.conversation import NO_ANSWER, Answer, Question, QuestionKind
 
@@ -32,14 +33,21 @@ class TerminalAsker:
         self._screen = screen
         self._shown = asyncio.Lock()
         self._open = 0
-        # Whether the cursor stands behind what is asked.
-        self._is_behind = False
+        self._step = ShownStep(_show)
 
     def make_room(self) -> None:
-        """Something else is about to be printed: it gets a line of its own."""
-        if self._is_behind:
-            self._is_behind = False
-            _show("\n")
+        """Something else is about to be printed."""
+        self._step.make_room()
+
+    def printed(self, text: str) -> None:
+        """Something else was printed: what is asked is shown again below it, and below what is printed in the same breath."""
+        if self._step.printed(ends_a_line=text.endswith("\n")):
+            asyncio.get_running_loop().call_soon(self._show_again)
+
+    def _show_again(self) -> None:
+        # Whoever waits for the answer finds out that the terminal is gone.
+        with suppress(OSError):
+            self._step.again()
 
     def can(self, kind: QuestionKind) -> bool:
         return kind in _KINDS and sys.stdin.isatty() and sys.stderr.isatty()
@@ -72,7 +80,7 @@ class TerminalAsker:
                 _show(WITHDRAWN)
             raise
         finally:
-            self._is_behind = False
+            self._step.end()
         if finished.said:
             _show(finished.said)
         if finished.address and not await self._browse(finished.address):
@@ -93,17 +101,18 @@ class TerminalAsker:
 
     async def _line(self, shown: str) -> str | None:
         with self._keyboard.giving("line"):
-            _show(shown)
-            self._is_behind = True
-            return await self._keyboard.line()
+            self._step.ask(shown)
+            line = await self._keyboard.line()
+            self._step.end()
+            return line
 
     async def _key(self, shown: str) -> str | None:
         # Before it is shown: what is typed then has to be read as it is meant, and what was typed ahead is no answer to it.
         with self._keyboard.giving("key") as is_silent:
             forget_what_was_typed()
-            _show(shown)
-            self._is_behind = True
+            self._step.ask(shown)
             key = await self._keyboard.key()
+            self._step.end()
         if is_silent:
             _show(echo_of(key))
         return key

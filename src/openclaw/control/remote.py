@@ -255,6 +255,8 @@ class _Terminal:
                     self._hide_keys()
             elif kind == wire.EXIT:
                 return int(payload)
+            if kind in (wire.OUT, wire.ERR) and self._questions is not None:
+                self._questions.printed(ends_a_line=self._is_at_start)
 
     def _tell_of_the_end(self) -> None:
         message, hint = b"The gateway ended while it ran the command.", b"Look: openclaw gateway status"

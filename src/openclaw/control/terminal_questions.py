@@ -17,6 +17,7 @@ from openclaw.control import wire
 from openclaw.control.dialogue_steps import Dialogue, Finished, Screen, Step
 from openclaw.control.question_dialogue import WITHDRAWN, dialogue
 from openclaw.control.questions import MOST_OPEN, OpenQuestion, answer_frame, read_question
+from openclaw.control.shown_step import ShownStep
 from openclaw.control.terminal_modes import TypingMode, Wants, echo_of, forget_what_was_typed, key_of
 from openclaw.conversation import NO_ANSWER
 
@@ -48,8 +49,7 @@ class TerminalQuestions:
         self._open: list[OpenQuestion] = []
         self._dialogue: Dialogue | None = None
         self._wants_key = False
-        # Whether the cursor stands behind what is asked.
-        self._is_behind = False
+        self._asked = ShownStep(show)
         # What SIGTERM did before the terminal was switched.
         self._at_sigterm: Any = None
         self._typed = b""
@@ -75,20 +75,22 @@ class TerminalQuestions:
         is_shown = self.is_open and self._open[0].id == number
         self._open = [one for one in self._open if one.id != number]
         if is_shown:
-            self._is_behind = False
+            self._asked.end()
             self._show(WITHDRAWN)
             self._show_first()
 
     def make_room(self) -> None:
-        """Something else is about to be printed: it gets a line of its own."""
-        if self._is_behind:
-            self._is_behind = False
-            self._show("\n")
+        """Something else is about to be printed."""
+        self._asked.make_room()
+
+    def printed(self, *, ends_a_line: bool) -> None:
+        """Something else was printed: what is asked is shown again below it, when the gateway has no more to say."""
+        self._asked.printed(ends_a_line=ends_a_line)
 
     def drop(self) -> None:
         """The person wants the command to stop: that answers every question."""
         if self.is_open:
-            self._is_behind = False
+            self._asked.end()
             self._show(WITHDRAWN)
         self._open.clear()
         self._dialogue = None
@@ -102,6 +104,7 @@ class TerminalQuestions:
         """Hear the person, until no question is open or the gateway has something to say. Raises KeyboardInterrupt."""
         if not self.is_open:
             return
+        self._asked.again()
         if sys.platform == "win32":
             self._look_at_the_console(connection)
             return
@@ -134,6 +137,7 @@ class TerminalQuestions:
 
     def _hear(self, data: bytes) -> None:
         if self._wants_key:
+            self._asked.end()
             key = key_of(data)
             if self._mode.gives_keys:
                 self._show(echo_of(key))
@@ -165,8 +169,7 @@ class TerminalQuestions:
         self._switch("key" if self._wants_key else "line")
         if self._wants_key:
             forget_what_was_typed()
-        self._show(step.shown)
-        self._is_behind = True
+        self._asked.ask(step.shown)
 
     def _switch(self, wants: Wants | None) -> None:
         self._mode.switch(wants)
@@ -197,7 +200,7 @@ class TerminalQuestions:
         self.close()
 
     def _end(self, finished: Finished) -> None:
-        self._is_behind = False
+        self._asked.end()
         if finished.said:
             self._show(finished.said)
         if finished.address and not self._browse(finished.address):
