@@ -100,6 +100,28 @@ async def test_a_key_that_is_pasted_before_it_is_asked_for_is_not_shown_either(t
         assert (code, server.key in shown, "The key of house is in" in shown) == (0, False, True)
 
 
+def test_a_stored_key_that_is_gone_from_its_store_is_listed_as_one_that_cannot_be_read(tmp_path: Path) -> None:
+    person = Program.under(tmp_path)
+    person.configure(PROVIDER % "http://127.0.0.1:9")
+    person.run("keys", "set", "house", "--force", stdin="sk-0123456789abcdef\n")
+    there = person.run("keys", "list")
+    folder = person.home / ".openclaw" / "py" / "secrets"
+    for file in folder.glob("[0-9a-f]" * 64 + ".json"):
+        file.unlink()
+    gone = person.run("keys", "list")
+    listed = person.run("keys", "list", "--json").data
+    doctor = person.run("doctor", "--offline").out
+
+    assert ("cannot be read" in there.out, there.err) == (False, "")
+    assert "house   the secret at models.providers.house.apiKey, which cannot be read\n" in gone.out
+    why = f"secret://encrypted/models/house cannot be resolved: {folder} has nothing of that name."
+    assert (gone.code, gone.err) == (0, f"{why} Store it again: openclaw keys set house\n")
+    assert listed == [
+        {"vendor": "house", "from": "the secret at models.providers.house.apiKey", "problem": why},
+    ]
+    assert why in doctor
+
+
 def test_a_program_that_is_ended_before_it_asks_for_a_key_leaves_the_terminal_as_it_was(tmp_path: Path) -> None:
     person = Program.under(tmp_path)
     person.configure(PROVIDER % "http://127.0.0.1:9")

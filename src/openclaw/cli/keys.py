@@ -19,6 +19,7 @@ from openclaw.config.dotted import Path, format_path
 from openclaw.config.edit import edit_file, remove_whole, set_value
 from openclaw.config.load import Config, load_config
 from openclaw.config.wording import nearest
+from openclaw.engine import Engine
 from openclaw.errors import ModelError, OpenClawError, SecretError, UsageError
 from openclaw.models.listing import NoListError, RefusedKeyError
 from openclaw.models.vendors import VENDORS
@@ -146,13 +147,38 @@ def _is_ours(context: Context, reference: str) -> bool:
 async def list_keys(context: Context, parsed: Parsed) -> int:
     async with context.open_engine() as engine, catalog_of(engine) as models:
         found = [(vendor, models.key_origin(vendor)) for vendor in models.with_keys()]
+        wrong = await asyncio.gather(*(_lost(context, engine, vendor) for vendor, _ in found))
     if parsed.flag("json"):
-        context.console.data([{"vendor": vendor, "from": origin} for vendor, origin in found])
+        context.console.data(
+            [
+                {"vendor": vendor, "from": origin, "problem": error.message if error else ""}
+                for (vendor, origin), error in zip(found, wrong, strict=True)
+            ]
+        )
     elif not found:
         context.console.line("No key is stored, configured or in the environment. Store one: openclaw keys set VENDOR")
     else:
-        context.console.table(("vendor", "where its key comes from"), found)
+        rows = [
+            (vendor, f"{origin}, which cannot be read" if error else origin)
+            for (vendor, origin), error in zip(found, wrong, strict=True)
+        ]
+        context.console.table(("vendor", "where its key comes from"), rows)
+        for (vendor, _), error in zip(found, wrong, strict=True):
+            if error is not None:
+                context.console.note(f"{error.message} Store it again: openclaw keys set {vendor}")
     return 0
+
+
+async def _lost(context: Context, engine: Engine, vendor: str) -> SecretError | None:
+    """Why a key that we stored cannot be had. Other secrets are left alone: to look one up may cost time, or ask a person."""
+    reference = _written(engine.config, vendor)
+    if not _is_ours(context, reference):
+        return None
+    try:
+        await engine.resolve(reference)
+    except SecretError as error:
+        return error
+    return None
 
 
 async def forget_key(context: Context, config: Config, vendor: str) -> str:
