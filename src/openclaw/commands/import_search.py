@@ -14,7 +14,7 @@ import msgspec
 from openclaw.commands.dispatch import Context
 from openclaw.config.include import read_text
 from openclaw.config.variables import escape, expand
-from openclaw.errors import ConfigError, Problem
+from openclaw.errors import ConfigError, Problem, UsageError
 from openclaw.importers.dotenv import read_dotenv
 from openclaw.importers.places import Place, Platform, places
 from openclaw.importers.programs import PROGRAMS, Program, guess, read_text_of
@@ -53,13 +53,17 @@ def search(context: Context, program: str = "") -> list[SourceFile]:
 
 
 def read_file(context: Context, name: str, program: str = "") -> SourceFile:
-    """One file that a person named; the program may be left out. Raises ConfigError when nobody knows whose it is."""
+    """One file that a person named; the program may be left out. Raises UsageError when there is none, or nobody knows whose it is."""
     file = Path(os.path.abspath(context.cwd / os.path.expanduser(name)))
     try:
         text = read_text(file, MOST_BYTES)
+        chosen = PROGRAMS[program] if program else guess(text, str(file))
     except FileNotFoundError:
-        raise ConfigError([Problem("there is no such file.", str(file))]) from None
-    chosen = PROGRAMS[program] if program else guess(text, str(file))
+        raise UsageError(f"{file}: there is no such file.") from None
+    except ConfigError as error:
+        # Of a file of another program: our own config is not what is wrong.
+        (problem, *_) = error.problems
+        raise UsageError(str(problem)) from None
     return _read(context, chosen, file, str(_project_of(file))) or SourceFile(chosen, str(file))
 
 

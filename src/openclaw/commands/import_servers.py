@@ -58,7 +58,7 @@ async def run(context: Context, parsed: Parsed) -> int:
 
 
 def _chosen(context: Context, word: str, file: str) -> list[SourceFile]:
-    """The files that the words mean. Raises UsageError or ConfigError when there are none."""
+    """The files that the words mean. Raises UsageError when there are none."""
     if word == _ALL and not file:
         return search(context)
     if word in PROGRAMS and file:

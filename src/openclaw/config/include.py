@@ -172,7 +172,7 @@ def _decoded(file: Path, data: bytes) -> str:
 
 
 def _unreadable(file: Path, reason: str) -> ConfigError:
-    return ConfigError([Problem(f"The config cannot be read: {reason}.", str(file))])
+    return ConfigError([Problem(f"It cannot be read: {reason}.", str(file))])
 
 
 def _reason(error: OSError | ValueError) -> str:

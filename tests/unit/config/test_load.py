@@ -56,27 +56,25 @@ def test_a_file_is_read_with_its_comments(home: Home) -> None:
 @pytest.mark.posix_only("special files, owners and links")
 def test_a_directory_is_refused(home: Home) -> None:
     home.file.mkdir()
-    assert home.problems() == (Problem("The config cannot be read: it is a directory.", str(home.file)),)
+    assert home.problems() == (Problem("It cannot be read: it is a directory.", str(home.file)),)
 
 
 @pytest.mark.posix_only("special files, owners and links")
 def test_a_pipe_is_refused_without_waiting_for_a_writer(home: Home) -> None:
     os.mkfifo(home.file)
-    assert home.problems() == (Problem("The config cannot be read: it is not a regular file.", str(home.file)),)
+    assert home.problems() == (Problem("It cannot be read: it is not a regular file.", str(home.file)),)
 
 
 @pytest.mark.posix_only("special files, owners and links")
 def test_a_device_is_refused(home: Home) -> None:
     home.file.symlink_to("/dev/zero")
-    assert home.problems() == (Problem("The config cannot be read: it is not a regular file.", str(home.file)),)
+    assert home.problems() == (Problem("It cannot be read: it is not a regular file.", str(home.file)),)
 
 
 @pytest.mark.posix_only("symbolic links")
 def test_a_circle_of_links_is_refused(home: Home) -> None:
     home.file.symlink_to(home.file)
-    assert home.problems() == (
-        Problem("The config cannot be read: its symbolic links lead in a circle.", str(home.file)),
-    )
+    assert home.problems() == (Problem("It cannot be read: its symbolic links lead in a circle.", str(home.file)),)
 
 
 @pytest.mark.posix_only("special files, owners and links")
@@ -103,12 +101,12 @@ def without_privileges() -> Iterator[None]:
 def test_a_file_without_permission_is_refused(home: Home) -> None:
     home.write("{}").chmod(0)
     with without_privileges():
-        assert home.problems() == (Problem("The config cannot be read: permission denied.", str(home.file)),)
+        assert home.problems() == (Problem("It cannot be read: permission denied.", str(home.file)),)
 
 
 def test_a_huge_file_is_refused(home: Home) -> None:
     home.write("//" + "x" * MAX_FILE_BYTES)
-    assert home.problems() == (Problem("The config cannot be read: it is larger than 2 MB.", str(home.file)),)
+    assert home.problems() == (Problem("It cannot be read: it is larger than 2 MB.", str(home.file)),)
 
 
 def test_a_file_that_is_not_utf8_is_refused_with_the_place(home: Home) -> None:
