@@ -3,6 +3,7 @@
 import json
 import shlex
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from parts.command_line import parts_server
 from parts.commands_here import run_here
 from parts.gateways import Home, gateway_process, home, running, stdio_server
 from parts.person import Person
+from parts.program import OPENCLAW
 
 ENDS = (sys.executable, "-S", "-c", "import sys; sys.exit('no such key\\n  at 3')")
 TALKS = (sys.executable, "-S", "-c", "print('starting up now', flush=True); raise SystemExit(3)")
@@ -303,3 +305,23 @@ async def test_the_question_about_reading_tools_comes_for_every_server_and_one_t
     assert "MCP server 'broken' is not available: The server exited with code 1." in every.err
     assert (named.code, named.out.count("has no tool that says that it only reads and is asked about.")) == (0, 2)
     assert (misspelt.code, misspelt.out) == (2, "")
+
+
+@pytest.mark.posix_only("a pseudo-terminal")
+@pytest.mark.parametrize("has_gateway", [False, True])
+def test_who_stops_it_hears_that_nothing_was_saved(tmp_path: Path, has_gateway: bool) -> None:
+    from parts.terminal import CONTROL_C, Terminal
+
+    with home(tmp_path) as place, ExitStack() as running_gateway:
+        if has_gateway:
+            running_gateway.enter_context(gateway_process(place))
+        before = place.config_file.read_text()
+        argv = [OPENCLAW, "mcp", "connect", "--name", "slow"]
+        for words, shown in (((*HANGS,), "Add and run it? [y/N] "), (("--yes", "--", *HANGS), "Waiting for slow")):
+            own = () if "--yes" in words else ("--",)
+            with Terminal([*argv, *own, *words], cwd=tmp_path, env=place.env) as terminal:
+                terminal.shows(shown)
+                terminal.type(CONTROL_C)
+                code, rest = terminal.ends()
+            assert (code, rest.replace("\r\n", "\n").endswith("Stopped: nothing was saved.\n")) == (130, True), rest
+        assert place.config_file.read_text() == before

@@ -4,6 +4,7 @@ Owns the order: the entry is read, a person agrees to running a program, the ser
 where it wants that, and then the file is written, with every comment kept. What does not work is not written, unless `--force` says so.
 """
 
+import asyncio
 from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
@@ -42,30 +43,39 @@ async def connect(context: Context, parsed: Parsed) -> int:
     """Try a server, start a sign-in when it wants one, and add it to the config when it works."""
     words = parsed.many("words")
     entry = entry_of(context, parsed, words)
-    async with context.open_engine() as engine:
-        name = parsed.text("name") or name_for(words)
-        agent = agent_spec(engine.config, parsed.text("agent")).id
-        if any(one.name == name for one in (await engine.manager()).status(agent)):
-            raise UsageError(f"There is a server named {name} already.", hint="Choose another: --name NAME")
-        read_server(name, entry)
-        _refuse_a_name(context, parsed, words)
-        if "command" in entry and not parsed.flag("yes"):
-            variables = list(pairs_of(parsed, "env"))
-            if not await consent(context, words, variables, when="whenever OpenClaw runs", question="Add and run it?"):
-                context.console.note("Nothing was changed.")
-                return 1
-        path = (*section_of(engine.config, parsed.text("agent")), name)
-        spec = _spec_at(context, path, entry, agent)
-        async with trial(engine, spec, agent) as tried:
-            status = await _tried(context, parsed, tried)
-            # It goes on running: the config names the same server now.
-            await change_config(context, engine, _addition(path, entry))
-        await _told(context, parsed, engine, path, agent, status)
-        if "cwd" in entry and not parsed.flag("json"):
-            here = f"{one_line(named_here(words, context.cwd), 60)} is there"
-            context.console.note(
-                f"It is run in {context.cwd}, wherever OpenClaw runs: {here}. The entry keeps that as `cwd`."
-            )
+    is_untouched = True
+    try:
+        async with context.open_engine() as engine:
+            name = parsed.text("name") or name_for(words)
+            agent = agent_spec(engine.config, parsed.text("agent")).id
+            if any(one.name == name for one in (await engine.manager()).status(agent)):
+                raise UsageError(f"There is a server named {name} already.", hint="Choose another: --name NAME")
+            read_server(name, entry)
+            _refuse_a_name(context, parsed, words)
+            if "command" in entry and not parsed.flag("yes"):
+                variables = list(pairs_of(parsed, "env"))
+                when = "whenever OpenClaw runs"
+                if not await consent(context, words, variables, when=when, question="Add and run it?"):
+                    context.console.note("Nothing was changed.")
+                    return 1
+            path = (*section_of(engine.config, parsed.text("agent")), name)
+            spec = _spec_at(context, path, entry, agent)
+            async with trial(engine, spec, agent) as tried:
+                status = await _tried(context, parsed, tried)
+                is_untouched = False
+                # It goes on running: the config names the same server now.
+                await change_config(context, engine, _addition(path, entry))
+            await _told(context, parsed, engine, path, agent, status)
+            if "cwd" in entry and not parsed.flag("json"):
+                here = f"{one_line(named_here(words, context.cwd), 60)} is there"
+                context.console.note(
+                    f"It is run in {context.cwd}, wherever OpenClaw runs: {here}. The entry keeps that as `cwd`."
+                )
+    except asyncio.CancelledError:
+        # Its person wants it to stop, and is owed a word of what became of it.
+        if is_untouched:
+            context.console.note("Stopped: nothing was saved.")
+        raise
     return 0
 
 
