@@ -16,8 +16,11 @@ STYLE = re.compile("\x1b\\[[0-9;]*m")
 _NO_ROOM = frozenset({0x200B, 0x200C, 0x200D, 0x2060, *range(0xFE00, 0xFE10)})
 # A label, and what is said of it two blanks or more behind it: folded lines go on below the latter.
 _LABEL = late_pattern(r"\s*(?:\S+ )*?\S*\s{2,}(?=\S)")
+# A command of ours behind a colon, as hints have it, up to the end of its clause.
+_COMMAND = r"(?<=: )openclaw(?: \S*[^\s.,;:)](?!\S))*(?: \S+[.,;:)](?!\S))?"
 # A number and its unit are one word to a reader.
-_WORD = late_pattern(r"\S*`[^`]*`\S*|\(?\d[\d.,]* (?:ms|s|min|h|d|bytes|kB|MB|GB)\b\S*|\S+")
+_WORD = late_pattern(_COMMAND + r"|\S*`[^`]*`\S*|\(?\d[\d.,]* (?:ms|s|min|h|d|bytes|kB|MB|GB)\b\S*|\S+")
+_PLAIN = late_pattern(r"\S+")
 # Of the width at least so much is left for text: a deeper indentation is not kept.
 _LEAST = 24
 
@@ -88,7 +91,7 @@ def folded(line: str, width: int) -> list[str]:
     start, indent = _hanging(line, width)
     rows: list[str] = []
     row, room, style = "", width, ""
-    for blank, word in _words(line):
+    for blank, word in _words(line, width):
         size = cells(word)
         if row.strip() and cells(row) + len(blank) + size > room:
             # A style that goes on is begun again: what stands at the edge of a window may be read without what is above.
@@ -102,10 +105,16 @@ def folded(line: str, width: int) -> list[str]:
     return [*rows, row]
 
 
-def _words(line: str) -> list[tuple[str, str]]:
-    """Each word with the blanks before it. What stands between backticks is one, a command that is there to be copied, and so is a number
-    with its unit."""
-    places = [found.span() for found in _WORD.finditer(line)]
+def _words(line: str, width: int) -> list[tuple[str, str]]:
+    """Each word with the blanks before it. What stands between backticks is one, a command that is there to be copied, and so is a command
+    behind a colon that fits into a row, and a number with its unit."""
+    places: list[tuple[int, int]] = []
+    for found in _WORD.finditer(line):
+        start, end = found.span()
+        if found[0].startswith("openclaw ") and cells(found[0]) > width:
+            places += [(start + one.start(), start + one.end()) for one in _PLAIN.finditer(found[0])]
+        else:
+            places.append((start, end))
     ends = [0, *(end for _, end in places)]
     return [(line[before:start], line[start:end]) for before, (start, end) in zip(ends, places, strict=False)]
 

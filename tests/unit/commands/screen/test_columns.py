@@ -113,3 +113,17 @@ def test_a_table_with_more_columns_than_fit_shows_each_row_as_a_block() -> None:
         "id                  server  ",
         "g_35c19de8e4d4189b  files   ",
     ]
+
+
+def test_a_command_behind_a_colon_is_folded_only_where_it_fits_into_no_row() -> None:
+    text = "Port 1 is taken. Use another one: openclaw config set gateway.port 28791, or end that program. It is: openclaw."
+    assert fold(text, 50).split("\n") == [
+        "Port 1 is taken. Use another one:",
+        "openclaw config set gateway.port 28791, or end",
+        "that program. It is: openclaw.",
+    ]
+    assert fold(text, 38).split("\n")[1:] == [
+        "openclaw config set gateway.port",
+        "28791, or end that program. It is:",
+        "openclaw.",
+    ]
