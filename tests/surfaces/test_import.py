@@ -268,6 +268,21 @@ def test_each_program_is_shown_whole_and_asked_about_at_a_terminal(tmp_path: Pat
     assert found_in(CANARIES, files_under(home.state)) == []
 
 
+async def test_a_dry_run_says_what_the_import_will_ask_for_and_one_with_yes_what_nobody_is_asked_for(
+    tmp_path: Path,
+) -> None:
+    home = Home(tmp_path)
+    inputs = [{"type": "promptString", "id": "key", "description": "Key of the shop", "password": True}]
+    shop = {"command": "serve", "env": {"KEY": "${input:key}"}}
+    write(home, ".vscode/mcp.json", {"inputs": inputs, "servers": {"shop": shop}})
+    asks = await run_here(home, "mcp", "import", "vscode", "--dry-run")
+    asks_not = await run_here(home, "mcp", "import", "vscode", "--dry-run", "--yes")
+    assert [line.strip() for line in asks.out.splitlines() if "note: " in line] == [
+        "note: the import will ask you for env.KEY"
+    ]
+    assert "env.KEY waits for the variable KEY: nobody was asked for it" in asks_not.out
+
+
 async def test_variables_of_a_file_join_the_entry_and_its_secrets_are_put_away(tmp_path: Path) -> None:
     home = Home(tmp_path)
     write(home, "shop/.env", f"API_KEY={CANARIES[0]}\nMODE=slow\n")

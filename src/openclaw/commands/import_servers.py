@@ -23,7 +23,7 @@ from openclaw.config.rules import servers
 from openclaw.config.wording import nearest
 from openclaw.errors import SecretError, UsageError
 from openclaw.importers.credentials import texts_of
-from openclaw.importers.plan import Answers, Found, LeftOut, Plan, Step, inputs_needed, plan
+from openclaw.importers.plan import ASKED, Answers, Found, LeftOut, Plan, Step, inputs_needed, plan
 from openclaw.importers.programs import PROGRAMS
 from openclaw.importers.reading import Input
 from openclaw.redact import redact, remember
@@ -142,7 +142,8 @@ async def _planned(context: Context, parsed: Parsed, config: Config, files: Sequ
     planned = plan(found, taken, config.root.env.vars, answers, overwrite=parsed.flag("overwrite"), stored=stored)
     for step in planned.steps:
         for one in step.credentials:
-            remember(one.value)
+            if one.value != ASKED:
+                remember(one.value)
     refused = await asyncio.to_thread(_refused, context, config, planned)
     if parsed.flag("yes"):
         refused |= {step.name: _not_unseen(step) for step in planned.changes if step.references}
@@ -189,9 +190,14 @@ def _told_of_unset(step: Step, there: Set[str]) -> Step:
 
 
 async def _answers(context: Context, parsed: Parsed, found: Sequence[Found], file: SourceFile) -> Answers:
-    """What the other program asks its person for, asked here; nobody is asked in a pipe, with `--yes` or in a dry run."""
+    """What the other program asks its person for, asked here; nobody is asked in a pipe, with `--yes` or in a dry run,
+    which tells what the import would ask for."""
     needed = inputs_needed([one for one in found if one.file == file.file], file.reading.inputs)
-    unattended = parsed.flag("yes") or parsed.flag("dry-run") or not context.console.asker.can("form")
+    unattended = parsed.flag("yes") or not context.console.asker.can("form")
+    secret = frozenset(one.id for one in needed if one.is_secret)
+    if parsed.flag("dry-run") and not parsed.flag("yes"):
+        # Who makes the import sits at a terminal, or it is not made.
+        return Answers(secret=secret, later=frozenset(one.id for one in needed))
     values: dict[str, str] = {}
     for one in needed:
         value = one.default if unattended else await _asked(context, one)
@@ -199,7 +205,7 @@ async def _answers(context: Context, parsed: Parsed, found: Sequence[Found], fil
             values[one.id] = value
         if one.is_secret:
             remember(value)
-    return Answers(values, frozenset(one.id for one in needed if one.is_secret))
+    return Answers(values, secret)
 
 
 async def _asked(context: Context, one: Input) -> str:

@@ -26,6 +26,8 @@ _INPUT = re.compile(r"(?<!\$)\$\{input:([^}]+)\}")
 _REFERENCE = re.compile(r"secret://\S*")
 # What stands for a value that is put away when it is shown.
 HIDDEN = "[secret]"
+# What stands for a value that nobody was asked for yet.
+ASKED = "[asked]"
 # Characters of a default that is shown.
 _SHOWN = 200
 # Fields in which a whole `$NAME` is a reference too.
@@ -107,10 +109,12 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 class Answers(msgspec.Struct, frozen=True):
-    """What a person said to the inputs of a file, and which of them are secret. One that was not answered becomes a variable."""
+    """What a person said to the inputs of a file, and which of them are secret. One that was not answered becomes a variable, unless it
+    is one of those that are asked for when the import is made: `later`."""
 
     values: Mapping[str, str] = {}
     secret: frozenset[str] = frozenset()
+    later: frozenset[str] = frozenset()
 
 
 def inputs_needed(found: Sequence[Found], inputs: Mapping[str, Input]) -> list[Input]:
@@ -198,7 +202,8 @@ def _rotated(
     return tuple(
         one.place
         for one in credentials
-        if (text := ours.get(one.path, ""))
+        if one.value != ASKED
+        and (text := ours.get(one.path, ""))
         and all(reference in stored for reference in _REFERENCE.findall(text))
         and _REFERENCE.sub(lambda found: stored[found[0]], text) != there[one.path]
     )
@@ -214,15 +219,19 @@ def _answered(entry: Mapping[str, Any], answers: Answers) -> tuple[dict[str, Any
         if not asked:
             continue
         for name in asked:
-            if name not in answers.values:
+            if name in answers.later:
+                notes.append(f"the import will ask you for {'.'.join(path)}")
+            elif name not in answers.values:
                 notes.append(f"{'.'.join(path)} waits for the variable {variable_of(name)}: nobody was asked for it")
-            elif name in answers.secret:
+            if name in answers.secret and (name in answers.values or name in answers.later):
                 secret.add(path)
         texts[path] = _INPUT.sub(lambda match: _answer(match[1], answers), text)
     return replaced(entry, texts), secret, list(dict.fromkeys(notes))
 
 
 def _answer(name: str, answers: Answers) -> str:
+    if name in answers.later:
+        return ASKED
     if name not in answers.values:
         return f"${{{variable_of(name)}}}"
     # A secret is put away as it was typed; what stays in the file is never a reference.

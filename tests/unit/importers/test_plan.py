@@ -110,6 +110,15 @@ def test_an_input_is_asked_for_once_and_kept_as_a_secret() -> None:
     assert [credential.value for credential in step.credentials] == ["plainword", "plainword"]
 
 
+def test_an_input_that_is_asked_for_later_waits_for_no_variable_and_is_no_other_secret_than_the_one_here() -> None:
+    entry = {"command": "x", "args": ["${input:region}"], "env": {"H": "Bearer ${input:key}"}}
+    later = Answers(secret=frozenset({"key"}), later=frozenset({"key", "region"}))
+    step = one(planned(found("a", entry), answers=later))
+    assert step.value == {"command": "x", "args": ["[asked]"], "env": {"H": "Bearer [secret]"}}
+    assert step.variables == ()
+    assert step.notes == ("the import will ask you for args.0", "the import will ask you for env.H")
+
+
 def test_an_input_that_nobody_answered_becomes_a_variable() -> None:
     step = one(planned(found("a", {"command": "x", "env": {"KEY": "${input:github-token}"}})))
     assert step.value == {"command": "x", "env": {"KEY": "${GITHUB_TOKEN}"}}
