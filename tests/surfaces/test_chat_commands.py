@@ -96,6 +96,12 @@ async def test_another_model_answers_from_the_line_on_at_which_it_is_chosen(desk
     assert "model other/local-model" in await desk.type("/status")
     with pytest.raises(OpenClawError, match="no model provider named 'nosuch'"):
         await desk.type("/model nosuch/x")
+    with pytest.raises(UsageError) as refused:
+        await desk.type("/model local/local-mdoel")
+    assert (refused.value.message, refused.value.hint) == (
+        'local has no model named local-mdoel. Did you mean "local-model"? other/local-model still answers.',
+        "To use it all the same: openclaw chat --model local/local-mdoel",
+    )
     assert await desk.type("/model default") == "local/local-model answers again.\n"
     assert desk.chat.model == ""
 

@@ -1,6 +1,7 @@
 """Slash commands about the conversation itself: which one it is, which model answers, what it used, and what was said in it.
 
-Each is a function that slash.py has in its table. None of them runs a tool; `/compact` alone asks a model.
+Each is a function that slash.py has in its table. None of them runs a tool; `/compact` alone asks a model,
+and `/model` a vendor whether it has one.
 """
 
 import asyncio
@@ -13,6 +14,7 @@ from msgspec.structs import replace
 
 from openclaw.commands.attaching import path_of, read_file
 from openclaw.commands.chat_state import Chat, ChatState, Outcome
+from openclaw.commands.models import agreed_to
 from openclaw.commands.plugin_mcp import words_of
 from openclaw.commands.screen.spent import cost, money, percent
 from openclaw.commands.sessions import title_typed, when
@@ -134,6 +136,18 @@ async def model(chat: Chat, words: str) -> Outcome:
         chat.console.line(f"{own.name} answers again.")
         return Outcome()
     found = await chat.app.selection(chat.spec, model_meant(chat.app.config, chat.app.engine.env, words))
+    # One without a key cannot be asked; that is said below.
+    if not found.problem:
+        now, insist = (
+            f"{chat.model or own.name} still answers.",
+            f"To use it all the same: openclaw chat --model {found.name}",
+        )
+        models = chat.app.models
+        async with models.used():
+            agreed = await agreed_to(chat.console, models, found.name, now, insist)
+        if not agreed:
+            chat.console.line(now)
+            return Outcome()
     chat.switch(replace(chat.state, model=found.name))
     chat.console.line(f"{found.name} answers from here on.")
     if found.problem:

@@ -270,19 +270,10 @@ async def set_model(context: Context, parsed: Parsed) -> int:
     console, agent = context.console, parsed.text("agent")
     async with opened(context) as (config, models):
         name = models.full_name(parsed.text("model"))
-        with console.live.waiting(f"Asking {name.partition('/')[0]}"):
-            doubt = await doubts(models, name)
-        if doubt.unknown and not parsed.flag("yes"):
-            if console.asker.can("approval"):
-                console.note(doubt.text)
-            agreed = await console.agreed("Use it all the same? [y/N] ")
-            if agreed is None:
-                raise UsageError(f"{doubt.text} Nothing was changed.", hint="To use it all the same: --yes")
-            if not agreed:
-                console.note("Nothing was changed.")
-                return 1
-        elif doubt.text:
-            console.note(doubt.text)
+        insist = "To use it all the same: --yes"
+        if not await agreed_to(console, models, name, "Nothing was changed.", insist, yes=parsed.flag("yes")):
+            console.note("Nothing was changed.")
+            return 1
         path = model_path(config, agent)
         changed = await asyncio.to_thread(
             edit_file, context.paths, context.env, lambda source: set_value(source, path, name)
@@ -297,6 +288,25 @@ async def set_model(context: Context, parsed: Parsed) -> int:
         if not agent and agent_spec(changed, other).model != name:
             console.note(f"The agent {other} has a model of its own: openclaw models set {name} --agent {other}")
     return 0
+
+
+async def agreed_to(
+    console: Console, models: Models, name: str, otherwise: str, insist: str, *, yes: bool = False
+) -> bool:
+    """Whether a model is to be used: its vendor has it or could not be asked, or the person (or `yes`) wants it all the same. Raises
+    UsageError where nobody can be asked: `otherwise` says what is so then, `insist` how one has it all the same."""
+    with console.live.waiting(f"Asking {name.partition('/')[0]}"):
+        doubt = await doubts(models, name)
+    if not doubt.unknown or yes:
+        if doubt.text:
+            console.note(doubt.text)
+        return True
+    if console.asker.can("approval"):
+        console.note(doubt.text)
+    agreed = await console.agreed("Use it all the same? [y/N] ")
+    if agreed is None:
+        raise UsageError(f"{doubt.text} {otherwise}", hint=insist)
+    return agreed
 
 
 class Doubt(msgspec.Struct, frozen=True):
