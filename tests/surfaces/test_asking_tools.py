@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from parts.gateways import PROGRAM, GatewayProcess, Home, gateway_process, home
+from parts.gateways import PROGRAM, GatewayProcess, Home, gateway_process, home, stdio_server
 from parts.terminal import CONTROL_C, CONTROL_D, ENTER, Terminal
 
 PLUGIN = """
@@ -158,6 +158,22 @@ def test_a_question_goes_away_when_the_tool_waits_no_longer(tmp_path: Path) -> N
             terminal.shows("(This is no longer asked.)")
             code, rest = terminal.ends()
     assert (code, "It says: forget failed: TimeoutError" in rest) == (0, True)
+
+
+@pytest.mark.parametrize("where", [(), ("--local",)])
+def test_a_form_whose_time_is_over_goes_away_with_a_word_on_that(tmp_path: Path, where: tuple[str, ...]) -> None:
+    form = {"message": "How many?", "requestedSchema": {"properties": {"people": {"type": "integer"}}}}
+    calls = [{"name": "part__ask", "arguments": {"method": "elicitation/create", "params": form}}]
+    # The form is what this is about, not whether the tool may be called.
+    tools = {"approval": {"mode": "off"}}
+    mcp = {"servers": {"part": stdio_server()}, "elicitation": {"timeoutMs": 500}}
+    with home(tmp_path, {}) as place:
+        place.save(place.script({"toolCalls": calls}, {"text": "It says: {result}"}), tools=tools, mcp=mcp)
+        with gateway_process(place), at_a_terminal(place, *where, "agent", "-m", "go") as terminal:
+            terminal.shows("(This is no longer asked.)")
+            terminal.shows("A question of part was not answered in time.")
+            code, rest = terminal.ends()
+    assert (code, '"action": "cancel"' in rest) == (0, True), rest
 
 
 def test_an_order_is_carried_out_without_asking(tmp_path: Path) -> None:

@@ -150,6 +150,8 @@ class Elicitation:
         answer = await invocation.conversation.asker.ask(asked)
         if answer.why == "expired":
             self._call(invocation).expired()
+            # Where it was shown it only went away.
+            _tell(invocation, _outcome(answer, clean_label(question.asker, _LONGEST_NAME)))
         return answer
 
 

@@ -161,8 +161,8 @@ async def test_one_call_is_asked_about_so_often_whatever_the_time() -> None:
 
 
 async def test_who_does_not_answer_in_time_is_not_asked_about_that_call_again() -> None:
-    person, questions = Person(lambda _: Answer("cancel", why="expired")), asking()
-    made = call(person)
+    person, questions, told = Person(lambda _: Answer("cancel", why="expired")), asking(), list[str]()
+    made = call(person, told=told)
     assert await questions.create(SHOP, TABLE, made) == {"action": "cancel"}
     assert await questions.create(SHOP, TABLE, made) == {"action": "cancel"}
     assert len(person.asked) == 1
@@ -170,6 +170,8 @@ async def test_who_does_not_answer_in_time_is_not_asked_about_that_call_again() 
         "A question of shop was not answered in time.",
         "shop asked again about a call for which the person was asked enough.",
     ]
+    # At a terminal the question only went away.
+    assert told == made.notes
 
 
 async def test_a_question_goes_with_the_turn_that_asked_it() -> None:
