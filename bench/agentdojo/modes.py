@@ -32,7 +32,8 @@ _WITH_READS = (
     Mode("nobody-allow", "nobody, `fallback: allow`", {"fallback": "allow"}, person=False),
     Mode("nobody-taint-off", "nobody, `taint: off`", {"taint": "off"}, person=False),
 )
-# In the others it makes no difference: there reads are treated as writes are.
+# Those that are played without confirmed reads, too. With `taint: off` such reads would ask as writes do, which is not played. In the
+# others it makes no difference: `always` and `deny` treat reads as writes, and in the last two both run, as nobody can be asked.
 _TOLD_APART = ("defaults", "off", "taint-deny", "nobody", "nobody-deny")
 _WITHOUT_READS = tuple(
     msgspec.structs.replace(mode, key=f"{mode.key}-unconfirmed", reads=False)
