@@ -510,7 +510,9 @@ class LoggingSection(Part, frozen=True):
 
     level: Annotated[
         Literal["silent", "fatal", "error", "warn", "warning", "info", "debug", "trace"] | None,
-        about("The least important lines to log: info for the gateway, warning for `mcp-server`, error for commands."),
+        about(
+            "The least important lines to log: info for the gateway, warning for `mcp-server` and `acp`, error for commands."
+        ),
     ] = None
     file: Annotated[str | None, about("The gateway's log file.")] = None
     json: Annotated[bool, about("One JSON object a line.")] = False
