@@ -385,7 +385,7 @@ def test_what_is_broken_around_the_servers_is_found(tmp_path: Path) -> None:
         "Agent main": "dead cannot be reached: Nothing listens at http://127.0.0.1:9.",
         "Approvals": "no grants are in force: ",
         "Sessions": "it is not a session store",
-        "Server both": "the entry has a command and an address, and does not say which one is meant.",
+        "Config": "mcp.servers.both.url: the entry has a command and an address, and does not say which one is meant.",
     }
     for what, words in wanted.items():
         assert any(name == what and words in said for name, said in found), (what, found)
