@@ -122,6 +122,24 @@ def test_a_stored_key_that_is_gone_from_its_store_is_listed_as_one_that_cannot_b
     assert why in doctor
 
 
+def test_what_is_said_of_a_key_that_was_typed_before_it_was_asked_for_has_a_row_of_its_own(tmp_path: Path) -> None:
+    person = Program.under(tmp_path)
+    person.configure(PROVIDER % "http://127.0.0.1:9")
+    asked = "API key of house (nothing is shown): "
+    with Terminal([OPENCLAW, "keys", "set", "house"], cwd=person.workspace, env=person.env()) as early:
+        early.until_unseen()
+        early.type("two words" + ENTER)
+        assert early.ends()[0] == 2
+        screen = early.screen
+    with Terminal([OPENCLAW, "keys", "set", "house"], cwd=person.workspace, env=person.env()) as late:
+        late.shows(asked)
+        late.type("two words" + ENTER)
+        assert late.ends()[0] == 2
+        assert late.screen == screen
+    assert screen[0] == asked.rstrip()
+    assert screen[1].startswith("error: That is not a key: ")
+
+
 def test_a_program_that_is_ended_before_it_asks_for_a_key_leaves_the_terminal_as_it_was(tmp_path: Path) -> None:
     person = Program.under(tmp_path)
     person.configure(PROVIDER % "http://127.0.0.1:9")

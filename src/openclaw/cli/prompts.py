@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from openclaw.cli.keyboard import Keyboard
 from openclaw.commands.console import Console
-from openclaw.control.terminal_modes import local_modes
+from openclaw.control.terminal_modes import line_unseen
 from openclaw.errors import OpenClawError
 from openclaw.security.external import clean_terminal
 
@@ -63,9 +63,11 @@ class Prompts:
     async def hidden(self, question: str) -> str:
         """A secret. Nothing of it is shown, not even its length. Empty when nothing was typed."""
         # In this order: who sees the question may type at once.
-        with self._console.live.hidden(), local_modes(sys.stdin.fileno(), on=["ECHONL"], off=["ECHO"]):
+        with self._console.live.hidden(), line_unseen(sys.stdin.fileno()):
             self._console.err(clean_terminal(f"{question} (nothing is shown): "))
-            return await self._line()
+            line = await self._line()
+            self._console.err("\n")
+            return line
 
     async def _line(self) -> str:
         try:

@@ -60,9 +60,15 @@ def local_modes(descriptor: int, *, on: Sequence[str] = (), off: Sequence[str] =
     """While it lasts a terminal has these modes, as termios names them, and is as before afterwards, however that ends. What is no
     terminal is left alone."""
     if sys.platform == "win32":
-        # Of all this a console knows one thing: whether what is typed for a line is shown.
-        return windows_console.unseen() if "ECHONL" in on else nullcontext()
+        return nullcontext()
     return _changed(descriptor, on=on, off=off, quits=False)
+
+
+def line_unseen(descriptor: int) -> AbstractContextManager[None]:
+    """While it lasts nothing of a line that is typed is shown, and not its end either: it may have been typed before."""
+    if sys.platform == "win32":
+        return windows_console.unseen()
+    return _changed(descriptor, on=(), off=("ECHO", "ECHONL"), quits=False)
 
 
 def typing_unseen(descriptor: int) -> AbstractContextManager[None]:

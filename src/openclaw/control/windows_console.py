@@ -59,7 +59,7 @@ _shown = [True]
 
 @contextmanager
 def unseen() -> Iterator[None]:
-    """While it lasts, nothing of what is typed is shown but the end of the line."""
+    """While it lasts, nothing of what is typed is shown."""
     _shown.append(False)
     try:
         yield
@@ -68,7 +68,7 @@ def unseen() -> Iterator[None]:
 
 
 def show(typed: str) -> None:
-    if _shown[-1] or typed == "\n":
+    if _shown[-1]:
         sys.stderr.write(typed)
         sys.stderr.flush()
 
