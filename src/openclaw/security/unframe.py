@@ -4,6 +4,7 @@
 """
 
 import re
+from collections.abc import Callable
 from functools import cache
 from string import hexdigits
 
@@ -21,11 +22,23 @@ _OPENINGS = (WARNING, _NOTICE, f"\n{MARK}", MARK)
 _SIGN = 20
 # The name of a server is bounded where the notice is made; a longer line is no notice of ours.
 _LONGEST_NOTICE = 600
+# What the line of a frame begins with that names whose text it is.
+_FROM = "From: "
 
 
 def without_frames(text: str) -> str:
     """A frame is known by its own id at both ends, which no text inside it can have guessed."""
     return frame_pattern().sub(lambda found: found["content"], text) if MARK in text else text
+
+
+def with_marks(text: str, mark: Callable[[str], str], end: Callable[[str], str]) -> str:
+    """The text without its frames, with what `mark` and `end` make of the name of whoever a frame is from in their place."""
+
+    def marked(found: re.Match[str]) -> str:
+        name = next((line[len(_FROM) :] for line in found["head"].splitlines() if line.startswith(_FROM)), "")
+        return f"{mark(name)}{found['content']}{end(name)}" if name else found["content"]
+
+    return frame_pattern().sub(marked, text) if MARK in text else text
 
 
 @cache
@@ -34,7 +47,7 @@ def frame_pattern() -> re.Pattern[str]:
     notice = re.escape(MCP_NOTICE).replace(re.escape("{name}"), "[^\n]*")
     return re.compile(
         f"(?:(?:(?:{warning}\\n)?{notice}|{warning})\\n\\n)?\\n?"
-        r'<<<EXTERNAL_UNTRUSTED_CONTENT id="(?P<id>[0-9a-f]{16})">>>\n(?:[^\n]*\n){1,3}?---\n'
+        r'<<<EXTERNAL_UNTRUSTED_CONTENT id="(?P<id>[0-9a-f]{16})">>>\n(?P<head>(?:[^\n]*\n){1,3}?)---\n'
         r'(?P<content>.*?)\n<<<END_EXTERNAL_UNTRUSTED_CONTENT id="(?P=id)">>>',
         re.DOTALL,
     )

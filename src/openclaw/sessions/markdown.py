@@ -9,7 +9,7 @@ from datetime import datetime
 from openclaw.content import AssistantMessage, Block, Message, Text, ToolMessage, UserMessage
 from openclaw.log import one_line
 from openclaw.security.external import clean_terminal
-from openclaw.security.unframe import without_frames
+from openclaw.security.unframe import with_marks, without_frames
 from openclaw.sessions.event import Reset, Said, Shortened, Undone
 from openclaw.sessions.store import Transcript
 
@@ -40,7 +40,7 @@ def markdown(transcript: Transcript) -> Iterator[str]:
 def _message(message: Message) -> Iterator[str]:
     match message:
         case UserMessage(content=content):
-            yield from ("", "## You", "", *_text(content))
+            yield from ("", "## You", "", *_sent(content))
         case AssistantMessage():
             yield from ("", "## Agent", "") if message.text else ("",)
             yield from clean_terminal(without_frames(message.text)).splitlines()
@@ -50,6 +50,23 @@ def _message(message: Message) -> Iterator[str]:
             word = "failed: " if is_error else ""
             said = one_line(" ".join(_text(content)), _SHOWN)
             yield clean_terminal(f"- ← `{name}` {word}{said}")
+
+
+def _sent(content: tuple[Block, ...]) -> list[str]:
+    """What a person said, and the files that came with it, each between a line that names it and one that ends it."""
+    said = [
+        with_marks(
+            block.text, lambda name: f"\n*From {_code(name)}:*\n\n", lambda name: f"\n\n*End of {_code(name)}.*\n"
+        )
+        if isinstance(block, Text)
+        else f"[{block.mime_type}]"
+        for block in content
+    ]
+    return clean_terminal("\n".join(said)).splitlines()
+
+
+def _code(name: str) -> str:
+    return f"`{name.replace('`', chr(39))}`"
 
 
 def _text(content: tuple[Block, ...]) -> list[str]:
