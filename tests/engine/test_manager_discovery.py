@@ -307,12 +307,29 @@ async def test_names_that_collide_get_a_stable_suffix_and_a_warning(
         return one.dependencies.make_transport(spec) or two.dependencies.make_transport(spec)
 
     dependencies = type(one.dependencies)(make_transport=transport)
-    async with Manager(specs, dependencies=dependencies, state=tmp_path / "state") as manager:
+    async with Manager(specs[:1], dependencies=dependencies, state=tmp_path / "state") as manager:
+        # Who is listed first has the name: that is the first here.
+        await manager.reconcile(specs)
+        await manager.settle()
         assert names(manager) == ["mcp_a_b_c", "mcp_a_b_c-2"]
         assert "MCP server 'a_b': the name mcp_a_b_c is taken, its tool is offered as mcp_a_b_c-2." in caplog.messages
         assert json.loads(((await manager.call("mcp_a_b_c-2", {"x": 1})).content[0]).text or "") == {"x": 1}
     async with Manager(list(reversed(specs)), dependencies=dependencies, state=tmp_path / "state") as manager:
         assert {t.name: t.origin for t in manager.tools()} == {"mcp_a_b_c": "a", "mcp_a_b_c-2": "a_b"}
+
+
+async def test_a_call_that_reads_a_resource_waits_until_it_is_known_whether_there_are_any(tmp_path: Path) -> None:
+    async with Site("stdio", tmp_path) as site:
+        plan = {"tools": [tool("echo")], "resources": {"note://1": "words"}}
+        site.plan(**plan, holds_resources=True)
+        manager = Manager([], dependencies=site.dependencies, state=tmp_path / "state")
+        async with manager:
+            await heard(manager, ToolsChanged, lambda: manager.reconcile([site.spec()]))
+            assert names(manager) == ["shop__echo"]
+            reading = asyncio.ensure_future(manager.call("shop__resources_read", {"uri": "note://1"}))
+            await asyncio.sleep(0)
+            site.plan(**plan)
+            assert [block.type for block in (await reading).content] == ["resource"]
 
 
 @pytest.mark.requirement("001-US-2-namespaced")

@@ -6,8 +6,8 @@ Standard library only: run as a program it speaks over standard input and output
     python planned_server.py PLAN LOG
 
 The plan is JSON: {"tools": [...], "resources": {uri: text}, "templates": [...], "prompts": [...], "revisions": [...], "instructions": "…",
-"version": "…", "complete": "never" (which hangs),
-"capabilities": {...}, "page": N, "asks": [methods that want input first], or what they ask by method}. "answers" are results by
+"version": "…", "complete": "never" (which hangs), "capabilities": {...}, "page": N, "holds_resources": true (until the plan is another),
+"asks": [methods that want input first], or what they ask by method}. "answers" are results by
 the `kind` a call names. See `PlannedServer.call` for the tools that do something; any other
 tool it lists echoes its arguments.
 """
@@ -103,6 +103,8 @@ class PlannedServer:
             case "tools/call":
                 return await self.call(params["name"], params.get("arguments") or {}, params, tell)
             case "resources/list":
+                while self.plan.get("holds_resources"):
+                    await asyncio.sleep(0.005)
                 listed = [{"uri": uri, "name": uri.rpartition("/")[2]} for uri in plan["resources"]]
                 return self._page("resources", listed, params)
             case "resources/templates/list":

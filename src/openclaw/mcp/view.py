@@ -153,7 +153,10 @@ class View:
         if entry := self.registry.entry(name):
             return entry
         likely = [
-            one for server, one in self.servers.items() if not one.was_listed and self.registry.may_have(server, name)
+            one
+            for server, one in self.servers.items()
+            # Whether it has resources, and so tools of ours to read them, is heard behind its list.
+            if (not one.was_listed or one.is_settling) and self.registry.may_have(server, name)
         ]
         await asyncio.gather(*map(self._ask, likely))
         return self.registry.entry(name)
