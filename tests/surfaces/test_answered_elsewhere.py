@@ -5,11 +5,13 @@ import json
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 
+from openclaw.commands.console import clock_time
 from parts.asking import FORM, MAY_IT, Watcher, asking_home, done, watching
 from parts.gateways import PROGRAM, GatewayProcess, Home, gateway_process
 from parts.processes import HANG_GUARD
@@ -111,7 +113,7 @@ async def test_the_questions_that_wait_are_listed_and_shown(tmp_path: Path) -> N
         "  answer     always: always below /notes",
         "  answer     decline, cancel",
         f"  digest     {one['digest']}",
-        f"  until      {one['expiresAt']}",
+        f"  until      {clock_time(datetime.fromisoformat(one['expiresAt']).timestamp())}",
     ]
     assert (wrong[0], "'perhaps' is no answer to this question." in wrong[2]) == (2, True)
     needed = "it may be over. At least 6 letters of its id are needed.\n"
