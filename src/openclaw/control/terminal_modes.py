@@ -105,6 +105,8 @@ def unseen_until_ended(descriptor: int) -> Iterator[None]:
 
         before = signal.signal(signal.SIGTERM, end_program)
         changed.callback(signal.signal, signal.SIGTERM, before)
+        # Known before it is changed: the signal may come between the change and the way back from it.
+        changed.callback(_set, descriptor, _modes(descriptor))
         changed.enter_context(typing_unseen(descriptor))
         yield
 
