@@ -91,7 +91,7 @@ def folded(line: str, width: int) -> list[str]:
     start, indent = _hanging(line, width)
     rows: list[str] = []
     row, room, style = "", width, ""
-    for blank, word in _words(line, width):
+    for blank, word in _words(line, width - min(start, indent)):
         size = cells(word)
         if row.strip() and cells(row) + len(blank) + size > room:
             # A style that goes on is begun again: what stands at the edge of a window may be read without what is above.
@@ -105,13 +105,13 @@ def folded(line: str, width: int) -> list[str]:
     return [*rows, row]
 
 
-def _words(line: str, width: int) -> list[tuple[str, str]]:
+def _words(line: str, room: int) -> list[tuple[str, str]]:
     """Each word with the blanks before it. What stands between backticks is one, a command that is there to be copied, and so is a command
-    behind a colon that fits into a row, and a number with its unit."""
+    behind a colon that fits into the room of a row, and a number with its unit."""
     places: list[tuple[int, int]] = []
     for found in _WORD.finditer(line):
         start, end = found.span()
-        if found[0].startswith("openclaw ") and cells(found[0]) > width:
+        if found[0].startswith("openclaw ") and cells(found[0]) > room:
             places += [(start + one.start(), start + one.end()) for one in _PLAIN.finditer(found[0])]
         else:
             places.append((start, end))

@@ -127,3 +127,12 @@ def test_a_command_behind_a_colon_is_folded_only_where_it_fits_into_no_row() -> 
         "28791, or end that program. It is:",
         "openclaw.",
     ]
+    # Where rows begin counts, too.
+    assert fold("  Its log: openclaw mcp logs far-away", 28).split("\n") == [
+        "  Its log:",
+        "  openclaw mcp logs far-away",
+    ]
+    assert fold("  Its log: openclaw mcp logs far-away", 27).split("\n") == [
+        "  Its log: openclaw mcp",
+        "  logs far-away",
+    ]
